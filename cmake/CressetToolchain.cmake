@@ -1,0 +1,45 @@
+# Compiler flags, MLIR/LLVM 22, the optional accelerators of the build (ccache, mold), and the one
+# function every room of src/ is declared with.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+# -fpch-preprocess lets ccache see through precompiled headers.
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-comment -Wno-attributes -fpch-preprocess
+                    -fno-semantic-interposition)
+
+find_package(MLIR 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# cresset_room(NAME [TORCH] DEPENDS other rooms…): a static library of every .cpp in this folder.
+# Rooms include each other by path from src/ ("runtime/program.h"); generated headers by the same path.
+# TORCH rooms see PyTorch's headers; the others must not, so that the compiler builds without it.
+function(cresset_room name)
+  cmake_parse_arguments(ROOM "TORCH" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(cresset_${name} STATIC ${sources})
+  target_include_directories(cresset_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+                                                    ${PROJECT_BINARY_DIR}/src)
+  target_include_directories(cresset_${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  foreach(dependency ${ROOM_DEPENDS})
+    target_link_libraries(cresset_${name} PUBLIC cresset_${dependency})
+  endforeach()
+  target_link_libraries(cresset_${name} PUBLIC MLIR LLVM)
+  if(ROOM_TORCH)
+    target_link_libraries(cresset_${name} PUBLIC torch_headers)
+    target_precompile_headers(cresset_${name} REUSE_FROM cresset_torch_pch)
+  else()
+    target_precompile_headers(cresset_${name} REUSE_FROM cresset_mlir_pch)
+  endif()
+endfunction()

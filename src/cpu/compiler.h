@@ -1,0 +1,24 @@
+// The CPU compiler: a StableHLO module in, native code out.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "llvm/Support/Error.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/program.h"
+
+namespace cresset::cpu {
+
+struct CompileOptions {
+  /// The instruction set to compile for: "" takes CRESSET_CPU, or else the machine's own; "avx512", "avx2" or
+  /// "baseline" force one (tests of the fallbacks).
+  std::string cpu;
+};
+
+/// Compiles the public function @main of `module`: ranked static tensors in and out. An argument with the attribute
+/// `tf.aliasing_output = j : i32` is donated: output j may be written over it. Composites that no kernel takes are decomposed.
+/// `module` is consumed (transformed in place). Errors name the operation that can't be compiled.
+llvm::Expected<std::unique_ptr<Program>> compile(mlir::ModuleOp module, const CompileOptions& options = {});
+
+}  // namespace cresset::cpu

@@ -1,0 +1,48 @@
+// A compiled program: what the compiler hands to whoever wants to run it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cresset {
+
+/// One input or output of a Program: a dense row-major array.
+struct Port {
+  std::string type;            ///< StableHLO element type: "f32", "bf16", "i64", "i1" (stored as one byte per element)
+  std::vector<int64_t> shape;  ///< empty for a scalar
+  size_t bytes = 0;
+  int aliased = -1;            ///< for an output: the input whose buffer it may take over (donation), or -1
+};
+
+/// What a program costs, for reports.
+struct ProgramStats {
+  size_t arena_bytes = 0;      ///< planned temporary memory
+  size_t temporary_bytes = 0;  ///< sum of all temporaries before reuse
+  int kernels = 0;             ///< kernel launches in a run
+  int unique_kernels = 0;      ///< kernels compiled
+  double compile_seconds = 0;
+};
+
+/// Thread-safe to destroy; `run` must not be entered twice at once for the same Program (it owns one arena).
+class Program {
+ public:
+  virtual ~Program() = default;
+
+  /// Runs to the end. `inputs[i]` and `outputs[j]` are dense arrays in the order of inputs()/outputs(); no alignment
+  /// beyond the element's is assumed. outputs[j] == inputs[i] only if outputs()[j].aliased == i; other overlaps are not
+  /// allowed.
+  virtual void run(void* const* inputs, void* const* outputs) = 0;
+
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
+  const ProgramStats& stats() const { return stats_; }
+
+ protected:
+  std::vector<Port> inputs_, outputs_;
+  ProgramStats stats_;
+};
+
+}  // namespace cresset

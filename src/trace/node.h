@@ -1,0 +1,115 @@
+// One traced operator. Nodes are light and hash-consed: tracing happens on every step, MLIR is built only for a graph
+// that has not been seen before.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
+#include <c10/util/DimVector.h>
+#include <c10/util/SmallVector.h>
+#include <c10/util/intrusive_ptr.h>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cresset/metrics.h"
+#include "runtime/buffer.h"
+
+namespace cresset::lowering {
+class Builder;
+}
+
+namespace cresset::trace {
+
+class Node;
+using NodePtr = c10::intrusive_ptr<Node>;
+
+/// Dtype and sizes of one result. Values are logical: strides exist only on the tensors that look into a cell.
+struct TensorType {
+  at::ScalarType dtype = at::kFloat;
+  at::DimVector sizes;
+  int64_t numel() const;
+  bool operator==(const TensorType&) const = default;
+};
+
+/// Result `index` of `node`; a null node is an absent optional tensor.
+struct Value {
+  NodePtr node;
+  uint32_t index = 0;
+  explicit operator bool() const { return bool(node); }
+  const TensorType& type() const;
+  bool operator==(const Value&) const = default;
+};
+
+/// A Scalar argument that became an operand, so that its value can change without a new program: `operand` is its
+/// position among the node's operands, and the operand is a `cresset::scalar` leaf (f64, i64 or bool).
+struct ScalarOperand {
+  uint32_t operand = 0;
+  bool operator==(const ScalarOperand&) const = default;
+};
+
+/// One argument of the schema that is not a tensor. A tensor list is its length (int64_t); its tensors are operands.
+/// monostate is an absent optional.
+using Attribute = std::variant<std::monostate, bool, int64_t, double, c10::complex<double>, at::ScalarType, std::string,
+                               std::vector<int64_t>, std::vector<double>, std::vector<bool>, ScalarOperand>;
+
+/// What is known of an operator at compile time: one static object per entry of ops/aten.yaml, generated.
+struct Operator {
+  const char* name;      ///< "aten::gelu", without overload
+  const char* overload;  ///< "Tensor", or ""
+  Counter* counter;      ///< "cresset::gelu", counts each time the operator is recorded
+  bool composite;        ///< emitted as stablehlo.composite "aten.gelu"
+  /// Emits the node's results; generated, it decodes operands and attributes and calls the typed lowering function.
+  void (*lower)(lowering::Builder&, const Node&);
+};
+
+/// Operators that are not ATen's. Their lowerings are in lowering/builtin.cpp.
+namespace builtin {
+extern const Operator input;     ///< leaf: the bytes of a materialised cell (buffer())
+extern const Operator scalar;    ///< leaf: a number that may change from run to run (number()); f64, i64 or bool, rank 0
+extern const Operator constant;  ///< attribute 0: double, int64_t, bool or complex; the result's type says the rest; a splat
+/// (base) -> the elements base[offset + sum_i index_i * strides_i] of the row-major flattened base;
+/// attributes: sizes, strides, offset. A strided read: slice, transpose, broadcast, diagonal, unfold, …
+extern const Operator window_read;
+/// (base, update) -> base with that window replaced; same attributes. The window does not overlap itself.
+extern const Operator window_write;
+extern const Operator reshape;   ///< (x) -> x with the result's sizes
+extern const Operator permute;   ///< (x) -> transposed; attribute: dims
+extern const Operator convert;   ///< (x) -> x in the result's dtype (value conversion as Tensor.to)
+extern const Operator bitcast;   ///< (x) -> the same bytes as the result's dtype; the last dimension scales by the ratio of sizes
+extern const Operator expand;    ///< (x) -> broadcast to the result's sizes (PyTorch's rules: trailing dimensions aligned)
+}  // namespace builtin
+
+class Node final : public c10::intrusive_ptr_target {
+ public:
+  using Operands = c10::SmallVector<Value, 4>;
+  using Attributes = c10::SmallVector<Attribute, 3>;
+  using Types = c10::SmallVector<TensorType, 1>;
+
+  const Operator& op() const { return *op_; }
+  /// Tensor arguments in schema order; lists flattened; absent ones are null values; then promoted scalars.
+  const Operands& operands() const { return operands_; }
+  /// All other arguments in schema order (a list's length stands at the list's place).
+  const Attributes& attributes() const { return attributes_; }
+  const Types& types() const { return types_; }
+  uint64_t hash() const { return hash_; }
+
+  /// Leaves only.
+  const BufferPtr& buffer() const { return buffer_; }
+  uint64_t number_bits() const { return number_bits_; }  ///< builtin::scalar: the value's bits (double, int64_t or bool)
+
+ private:
+  friend class NodeFactory;
+  const Operator* op_ = nullptr;
+  Operands operands_;
+  Attributes attributes_;
+  Types types_;
+  uint64_t hash_ = 0;
+  BufferPtr buffer_;
+  uint64_t number_bits_ = 0;
+};
+
+inline const TensorType& Value::type() const { return node->types()[index]; }
+
+}  // namespace cresset::trace

@@ -1,0 +1,108 @@
+// What a generated kernel calls to record one operator:
+//
+//   at::Tensor gelu(const at::Tensor& self, c10::string_view approximate) {
+//     trace::Recorder r(op::gelu);
+//     r.tensor(self, "self");
+//     r.attribute(approximate);
+//     r.infer([&] { return at::_ops::gelu::redispatch(trace::meta_keys, r.meta(self), approximate); });
+//     return r.result();
+//   }
+//
+// Arguments are given in schema order. Errors (shapes, dtypes, devices) are raised here, on the user's line, with the
+// classes and texts of eager PyTorch, because the shape comes from PyTorch's own meta functions.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+#include <c10/util/FunctionRef.h>
+
+#include "trace/node.h"
+
+namespace cresset::trace {
+
+extern const c10::DispatchKeySet meta_keys;
+
+/// Sizes, strides and dtype of one result, as a meta function gives them.
+struct Layout {
+  TensorType type;
+  at::DimVector strides;
+  bool defined = true;  ///< false: an undefined Tensor result (output_mask)
+};
+
+class Recorder {
+ public:
+  explicit Recorder(const Operator& op);  // counts, and takes the trace's lock
+  ~Recorder();
+
+  /// A tensor argument. An undefined tensor is an absent optional. A CPU tensor of rank 0 is taken as a number;
+  /// any other device is an error that names the operator and `argument`.
+  void tensor(const at::Tensor& t, const char* argument);
+  void tensor(const std::optional<at::Tensor>& t, const char* argument);
+  void tensors(at::TensorList list, const char* argument);
+  void tensors(const at::ITensorListRef& list, const char* argument);
+  void tensors(const c10::List<std::optional<at::Tensor>>& list, const char* argument);  // index, index_put
+
+  /// A Scalar, or a float that an optimizer changes. It becomes a program input at once if the operator is in place and
+  /// no gradient is recorded (an optimizer), otherwise when its value is first seen to change at its site.
+  void scalar(const at::Scalar& value);
+  void scalar(const std::optional<at::Scalar>& value);
+  /// A Scalar that is always a program input (fused optimizers' lr, a generator's seed and offset).
+  void number(const at::Scalar& value);
+
+  void attribute(Attribute value);
+  void attribute(c10::string_view value);
+  void attribute(std::optional<c10::string_view> value);
+  void attribute(at::IntArrayRef value);
+  void attribute(at::OptionalIntArrayRef value);
+  void attribute(std::optional<int64_t> value);
+  void attribute(std::optional<double> value);
+  void attribute(std::optional<bool> value);
+  void attribute(std::optional<at::ScalarType> value);
+  void attribute(at::ArrayRef<double> value);
+  void attribute(std::optional<at::ArrayRef<double>> value);
+  void attribute(std::array<bool, 2> value);
+  void attribute(std::array<bool, 3> value);
+
+  /// The results' layouts: from the shape cache (key: operator, operands' sizes, strides, dtypes, attributes without the
+  /// scalars' values), or else from `compute`, which returns a Tensor, a tuple of Tensors or a vector of them on the meta device.
+  template <class Function>
+  void infer(Function&& compute) {
+    if (!cached()) remember(layouts_of(compute()));
+  }
+  /// The same with a shape function of our own, which returns layouts.
+  void infer_layouts(c10::function_ref<std::vector<Layout>()> compute);
+  /// This tensor on the meta device (rank-0 CPU numbers stay as they are).
+  at::Tensor meta(const at::Tensor& t);
+  std::optional<at::Tensor> meta(const std::optional<at::Tensor>& t);
+  std::vector<at::Tensor> meta(at::TensorList list);
+
+  /// New tensors over the results.
+  at::Tensor result(size_t index = 0);
+  template <size_t... I>
+  auto results(std::index_sequence<I...>) {
+    return std::make_tuple(result(I)...);
+  }
+  std::vector<at::Tensor> all_results();
+  /// In place: checks that the result fits `self` (shape, castable dtype: eager's errors) and writes it through its window.
+  void write(const at::Tensor& self, size_t index = 0);
+  /// Out variants: resizes `out` as eager does, then writes.
+  void write_out(const at::Tensor& out, size_t index = 0);
+
+ private:
+  bool cached();
+  void remember(std::vector<Layout> layouts);
+  static std::vector<Layout> layouts_of(const at::Tensor& t);
+  static std::vector<Layout> layouts_of(const std::vector<at::Tensor>& list);
+  template <class... T>
+  static std::vector<Layout> layouts_of(const std::tuple<T...>& tuple) {
+    std::vector<Layout> all;
+    std::apply([&](const auto&... t) { (all.push_back(layouts_of(t).front()), ...); }, tuple);
+    return all;
+  }
+  const Value& node();  // makes (or finds) the node once the layouts are known
+
+  struct State;
+  State* state_;  // one per thread, reused: recording allocates nothing
+};
+
+}  // namespace cresset::trace
