@@ -1,0 +1,15 @@
+// Replaces composites by their decompositions, so that what no kernel takes still compiles.
+#pragma once
+
+#include <functional>
+
+#include "mlir/IR/BuiltinOps.h"
+#include "stablehlo/dialect.h"
+
+namespace cresset::composite {
+
+/// Inlines the decomposition of every composite that `should` selects, nested ones too, and every func.call; private
+/// functions that nothing refers to any more are removed. Fails (with an error at the operation) on recursion.
+mlir::LogicalResult decompose(mlir::ModuleOp module, const std::function<bool(mlir::stablehlo::CompositeOp)>& should);
+
+}  // namespace cresset::composite

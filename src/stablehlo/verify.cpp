@@ -1,0 +1,333 @@
+// Verifiers: each error begins with the constraint's id in the specification.
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "stablehlo/dialect.h"
+
+namespace mlir::stablehlo {
+namespace {
+
+RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
+bool in_range(ArrayRef<int64_t> dims, int64_t rank) {
+  return llvm::all_of(dims, [&](int64_t d) { return d >= 0 && d < rank; });
+}
+bool unique(ArrayRef<int64_t> dims) { return llvm::SmallDenseSet<int64_t>(dims.begin(), dims.end()).size() == dims.size(); }
+
+// Checks that read like the specification: `require(op, condition, "slice_c2: …")`.
+LogicalResult require(Operation* op, bool condition, const Twine& message) {
+  return condition ? success() : op->emitOpError(message);
+}
+#define REQUIRE(condition, message) \
+  if (failed(require(getOperation(), condition, message))) return failure()
+
+LogicalResult same_element(Operation* op, Value a, Value b, StringRef id) {
+  return require(op, getElementTypeOrSelf(a) == getElementTypeOrSelf(b), id + ": element types must agree");
+}
+
+}  // namespace
+
+LogicalResult SelectOp::verify() {
+  auto pred = shaped(getPred()), type = shaped(getOnTrue());
+  REQUIRE(pred.getRank() == 0 || pred.getShape() == type.getShape(), "select_c1: pred must be a scalar or have the shape of on_true");
+  return success();
+}
+
+LogicalResult ClampOp::verify() {
+  auto type = shaped(getOperand());
+  for (Value bound : {getMin(), getMax()}) {
+    REQUIRE(shaped(bound).getRank() == 0 || shaped(bound).getShape() == type.getShape(),
+            "clamp_c1, clamp_c2: bounds must be scalars or have the operand's shape");
+    REQUIRE(getElementTypeOrSelf(bound) == type.getElementType(), "clamp_c3: element types must agree");
+  }
+  return success();
+}
+
+LogicalResult IotaOp::verify() {
+  REQUIRE(in_range({int64_t(getIotaDimension())}, cast<RankedTensorType>(getType()).getRank()),
+          "iota_c1: iota_dimension must be in [0, rank(output))");
+  return success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  if (failed(same_element(*this, getOperand(), getResult(), "reshape_c1"))) return failure();
+  REQUIRE(shaped(getOperand()).getNumElements() == shaped(getResult()).getNumElements(),
+          "reshape_c2: operand and result must have the same number of elements");
+  return success();
+}
+
+LogicalResult BitcastConvertOp::verify() {
+  auto bits = [](Value v) {
+    auto type = shaped(v);
+    int64_t width = isa<ComplexType>(type.getElementType())
+                        ? 2 * cast<ComplexType>(type.getElementType()).getElementType().getIntOrFloatBitWidth()
+                        : type.getElementTypeBitWidth();
+    return width * type.getNumElements();
+  };
+  REQUIRE(bits(getOperand()) == bits(getResult()), "bitcast_convert_c1: operand and result must have the same number of bits");
+  return success();
+}
+
+LogicalResult BroadcastInDimOp::verify() {
+  auto from = shaped(getOperand()), to = shaped(getResult());
+  if (failed(same_element(*this, getOperand(), getResult(), "broadcast_in_dim_c1"))) return failure();
+  auto dims = getBroadcastDimensions();
+  REQUIRE(int64_t(dims.size()) == from.getRank(), "broadcast_in_dim_c2: one dimension for each of the operand's");
+  REQUIRE(in_range(dims, to.getRank()), "broadcast_in_dim_c3: dimensions must be in [0, rank(result))");
+  REQUIRE(unique(dims), "broadcast_in_dim_c4: dimensions must be unique");
+  for (auto [k, d] : llvm::enumerate(dims))
+    REQUIRE(from.getDimSize(k) == 1 || from.getDimSize(k) == to.getDimSize(d),
+            "broadcast_in_dim_c5: operand dimension " + Twine(k) + " must be 1 or that of the result");
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  auto from = shaped(getOperand()), to = shaped(getResult());
+  auto permutation = getPermutation();
+  if (failed(same_element(*this, getOperand(), getResult(), "transpose_c1"))) return failure();
+  REQUIRE(int64_t(permutation.size()) == from.getRank() && in_range(permutation, from.getRank()) && unique(permutation),
+          "transpose_c2: permutation must order the operand's dimensions");
+  REQUIRE(from.getRank() == to.getRank(), "transpose_c3: the result must have the operand's rank");
+  for (auto [k, d] : llvm::enumerate(permutation))
+    REQUIRE(to.getDimSize(k) == from.getDimSize(d), "transpose_c3: result dimension " + Twine(k) + " must be the operand's " + Twine(d));
+  return success();
+}
+
+LogicalResult ReverseOp::verify() {
+  REQUIRE(unique(getDimensions()), "reverse_c2: dimensions must be unique");
+  REQUIRE(in_range(getDimensions(), shaped(getOperand()).getRank()), "reverse_c3: dimensions must be in [0, rank(operand))");
+  return success();
+}
+
+LogicalResult SliceOp::verify() {
+  auto from = shaped(getOperand()), to = shaped(getResult());
+  if (failed(same_element(*this, getOperand(), getResult(), "slice_c1"))) return failure();
+  size_t rank = from.getRank();
+  REQUIRE(getStartIndices().size() == rank && getLimitIndices().size() == rank && getStrides().size() == rank &&
+              to.getRank() == int64_t(rank),
+          "slice_c2: start_indices, limit_indices and strides need one entry for each dimension");
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t lo = getStartIndices()[d], hi = getLimitIndices()[d], step = getStrides()[d];
+    REQUIRE(0 <= lo && lo <= hi && hi <= from.getDimSize(d), "slice_c3: bounds of dimension " + Twine(d) + " must lie in the operand");
+    REQUIRE(step > 0, "slice_c4: strides must be positive");
+    REQUIRE(to.getDimSize(d) == (hi - lo + step - 1) / step, "slice_c5: result dimension " + Twine(d) + " must be ceil((limit - start) / stride)");
+  }
+  return success();
+}
+
+LogicalResult PadOp::verify() {
+  auto from = shaped(getOperand()), to = shaped(getResult());
+  if (failed(same_element(*this, getOperand(), getResult(), "pad_c1"))) return failure();
+  REQUIRE(shaped(getPaddingValue()).getRank() == 0, "pad_c1: padding_value must be a scalar");
+  size_t rank = from.getRank();
+  REQUIRE(getEdgePaddingLow().size() == rank && getEdgePaddingHigh().size() == rank && getInteriorPadding().size() == rank &&
+              to.getRank() == int64_t(rank),
+          "pad_c2: padding needs one entry for each dimension");
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t n = from.getDimSize(d), interior = getInteriorPadding()[d];
+    REQUIRE(interior >= 0, "pad_c3: interior_padding must not be negative");
+    REQUIRE(to.getDimSize(d) == getEdgePaddingLow()[d] + n + std::max<int64_t>(n - 1, 0) * interior + getEdgePaddingHigh()[d],
+            "pad_c4: result dimension " + Twine(d) + " must be the padded size");
+  }
+  return success();
+}
+
+LogicalResult ConcatenateOp::verify() {
+  auto to = shaped(getResult());
+  REQUIRE(!getInputs().empty(), "concatenate_c3: at least one input");
+  int64_t dim = getDimension(), sum = 0;
+  REQUIRE(in_range({dim}, to.getRank()), "concatenate_c4: dimension must be in [0, rank)");
+  for (Value input : getInputs()) {
+    auto type = shaped(input);
+    REQUIRE(type.getElementType() == to.getElementType(), "concatenate_c5: element types must agree");
+    REQUIRE(type.getRank() == to.getRank(), "concatenate_c2: ranks must agree");
+    for (int64_t d = 0; d < to.getRank(); ++d)
+      REQUIRE(d == dim || type.getDimSize(d) == to.getDimSize(d), "concatenate_c2: shapes must agree outside the dimension");
+    sum += type.getDimSize(dim);
+  }
+  REQUIRE(sum == to.getDimSize(dim), "concatenate_c6: the result's dimension must be the sum of the inputs'");
+  return success();
+}
+
+LogicalResult DynamicSliceOp::verify() {
+  auto from = shaped(getOperand()), to = shaped(getResult());
+  if (failed(same_element(*this, getOperand(), getResult(), "dynamic_slice_c1"))) return failure();
+  REQUIRE(int64_t(getStartIndices().size()) == from.getRank() && int64_t(getSliceSizes().size()) == from.getRank(),
+          "dynamic_slice_c2: one start index and one size for each dimension");
+  for (int64_t d = 0; d < from.getRank(); ++d)
+    REQUIRE(getSliceSizes()[d] >= 0 && getSliceSizes()[d] <= from.getDimSize(d), "dynamic_slice_c4: sizes must lie in the operand");
+  REQUIRE(to.getShape() == getSliceSizes(), "dynamic_slice_c5: the result's shape must be slice_sizes");
+  return success();
+}
+
+LogicalResult DynamicUpdateSliceOp::verify() {
+  auto from = shaped(getOperand()), update = shaped(getUpdate());
+  if (failed(same_element(*this, getOperand(), getUpdate(), "dynamic_update_slice_c2"))) return failure();
+  REQUIRE(update.getRank() == from.getRank(), "dynamic_update_slice_c3: ranks must agree");
+  REQUIRE(int64_t(getStartIndices().size()) == from.getRank(), "dynamic_update_slice_c4: one start index for each dimension");
+  for (int64_t d = 0; d < from.getRank(); ++d)
+    REQUIRE(update.getDimSize(d) <= from.getDimSize(d), "dynamic_update_slice_c6: the update must fit into the operand");
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  auto dims = getDimensionNumbers();
+  auto operand = shaped(getOperand()), indices = shaped(getStartIndices()), to = shaped(getResult());
+  int64_t rank = operand.getRank();
+  REQUIRE(rank == int64_t(dims.getOffsetDims().size() + dims.getCollapsedSliceDims().size() + dims.getOperandBatchingDims().size()),
+          "gather_c1: rank(operand) must be offset_dims + collapsed_slice_dims + operand_batching_dims");
+  REQUIRE(dims.getIndexVectorDim() >= 0 && dims.getIndexVectorDim() <= indices.getRank(), "gather_c2: index_vector_dim out of range");
+  int64_t vector = dims.getIndexVectorDim() < indices.getRank() ? indices.getDimSize(dims.getIndexVectorDim()) : 1;
+  REQUIRE(int64_t(dims.getStartIndexMap().size()) == vector, "gather_c3: start_index_map needs one entry for each index component");
+  REQUIRE(in_range(dims.getOffsetDims(), to.getRank()) && unique(dims.getOffsetDims()), "gather_c4, gather_c5: offset_dims");
+  REQUIRE(in_range(dims.getStartIndexMap(), rank) && unique(dims.getStartIndexMap()), "gather_c18, gather_c19: start_index_map");
+  REQUIRE(int64_t(getSliceSizes().size()) == rank, "gather_c20: one slice size for each dimension");
+  for (int64_t d = 0; d < rank; ++d)
+    REQUIRE(getSliceSizes()[d] >= 0 && getSliceSizes()[d] <= operand.getDimSize(d), "gather_c21: slice sizes must lie in the operand");
+  return same_element(*this, getOperand(), getResult(), "gather_c23");
+}
+
+LogicalResult ScatterOp::verify() {
+  auto dims = getScatterDimensionNumbers();
+  auto input = shaped(getInputs().front()), update = shaped(getUpdates().front());
+  int64_t rank = input.getRank();
+  REQUIRE(rank == int64_t(dims.getUpdateWindowDims().size() + dims.getInsertedWindowDims().size() + dims.getInputBatchingDims().size()),
+          "scatter_c2: rank(input) must be update_window_dims + inserted_window_dims + input_batching_dims");
+  REQUIRE(in_range(dims.getUpdateWindowDims(), update.getRank()) && unique(dims.getUpdateWindowDims()),
+          "scatter_c7, scatter_c8: update_window_dims");
+  REQUIRE(in_range(dims.getScatterDimsToOperandDims(), rank) && unique(dims.getScatterDimsToOperandDims()),
+          "scatter_c20, scatter_c21: scatter_dims_to_operand_dims");
+  REQUIRE(getUpdateComputation().getNumArguments() == 2 * getInputs().size(), "scatter_c23: update_computation takes two values for each input");
+  for (auto [a, b] : llvm::zip(getInputs(), getResults()))
+    REQUIRE(a.getType() == b.getType(), "scatter_c24: results have the inputs' types");
+  return success();
+}
+
+LogicalResult SortOp::verify() {
+  int64_t rank = shaped(getInputs().front()).getRank(), dim = getDimension();
+  REQUIRE(dim >= -rank && dim < rank, "sort_c4: dimension must be in [-rank, rank)");
+  REQUIRE(getComparator().getNumArguments() == 2 * getInputs().size(), "sort_c5: the comparator takes two values for each input");
+  for (auto [a, b] : llvm::zip(getInputs(), getResults())) REQUIRE(a.getType() == b.getType(), "sort_c2: results have the inputs' types");
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  REQUIRE(!getInputs().empty(), "reduce_c3: at least one input");
+  auto from = shaped(getInputs().front());
+  REQUIRE(in_range(getDimensions(), from.getRank()), "reduce_c4: dimensions must be in [0, rank(input))");
+  REQUIRE(unique(getDimensions()), "reduce_c5: dimensions must be unique");
+  SmallVector<int64_t> kept;
+  for (int64_t d = 0; d < from.getRank(); ++d)
+    if (!llvm::is_contained(getDimensions(), d)) kept.push_back(from.getDimSize(d));
+  for (auto [input, result] : llvm::zip(getInputs(), getResults())) {
+    REQUIRE(shaped(input).getShape() == from.getShape(), "reduce_c1: inputs must have one shape");
+    REQUIRE(shaped(result).getShape() == ArrayRef<int64_t>(kept), "reduce_c7: the result's shape must be the dimensions that are kept");
+  }
+  REQUIRE(getBody().getNumArguments() == 2 * getInputs().size(), "reduce_c6: the body takes two values for each input");
+  return success();
+}
+
+// Output size of each window dimension; empty if the attributes do not fit the rank.
+static SmallVector<int64_t> window_shape(ArrayRef<int64_t> shape, ArrayRef<int64_t> window, std::optional<ArrayRef<int64_t>> strides,
+                                         std::optional<ArrayRef<int64_t>> base, std::optional<ArrayRef<int64_t>> dilations,
+                                         std::optional<DenseIntElementsAttr> padding) {
+  size_t rank = shape.size();
+  auto fits = [&](auto& list) { return !list || list->size() == rank; };
+  if (window.size() != rank || !fits(strides) || !fits(base) || !fits(dilations) ||
+      (padding && padding->getNumElements() != int64_t(2 * rank)))
+    return {};
+  SmallVector<int64_t> result, pads(2 * rank, 0);
+  if (padding) pads.assign(padding->getValues<int64_t>().begin(), padding->getValues<int64_t>().end());
+  for (size_t d = 0; d < rank; ++d) {
+    int64_t n = shape[d] ? (shape[d] - 1) * (base ? (*base)[d] : 1) + 1 : 0;
+    n += pads[2 * d] + pads[2 * d + 1];
+    int64_t w = (window[d] - 1) * (dilations ? (*dilations)[d] : 1) + 1;
+    result.push_back(n < w ? 0 : (n - w) / (strides ? (*strides)[d] : 1) + 1);
+  }
+  return result;
+}
+
+LogicalResult ReduceWindowOp::verify() {
+  auto from = shaped(getInputs().front());
+  auto shape = window_shape(from.getShape(), getWindowDimensions(), getWindowStrides(), getBaseDilations(), getWindowDilations(), getPadding());
+  REQUIRE(int64_t(shape.size()) == from.getRank(), "reduce_window_c4: window attributes need one entry for each dimension");
+  for (Value result : getResults())
+    REQUIRE(shaped(result).getShape() == ArrayRef<int64_t>(shape), "reduce_window_c15: the result's shape must be the number of windows");
+  return success();
+}
+
+LogicalResult SelectAndScatterOp::verify() {
+  auto from = shaped(getOperand());
+  SmallVector<int64_t> ones(from.getRank(), 1);
+  auto shape = window_shape(from.getShape(), getWindowDimensions().value_or(ones), getWindowStrides(), std::nullopt, std::nullopt, getPadding());
+  REQUIRE(shaped(getSource()).getShape() == ArrayRef<int64_t>(shape), "select_and_scatter_c2: source must have one element for each window");
+  REQUIRE(getResult().getType() == from, "select_and_scatter_c11: the result has the operand's type");
+  return success();
+}
+
+LogicalResult DotGeneralOp::verify() {
+  auto dims = getDotDimensionNumbers();
+  auto lhs = shaped(getLhs()), rhs = shaped(getRhs());
+  auto lb = dims.getLhsBatchingDimensions(), rb = dims.getRhsBatchingDimensions();
+  auto lc = dims.getLhsContractingDimensions(), rc = dims.getRhsContractingDimensions();
+  REQUIRE(lb.size() == rb.size(), "dot_general_c1: as many batching dimensions on both sides");
+  REQUIRE(lc.size() == rc.size(), "dot_general_c2: as many contracting dimensions on both sides");
+  SmallVector<int64_t> left(lb), right(rb);
+  left.append(lc.begin(), lc.end());
+  right.append(rc.begin(), rc.end());
+  REQUIRE(unique(left), "dot_general_c3: lhs dimensions must be unique");
+  REQUIRE(unique(right), "dot_general_c4: rhs dimensions must be unique");
+  REQUIRE(in_range(left, lhs.getRank()), "dot_general_c5, dot_general_c6: lhs dimensions must be in [0, rank(lhs))");
+  REQUIRE(in_range(right, rhs.getRank()), "dot_general_c7, dot_general_c8: rhs dimensions must be in [0, rank(rhs))");
+  SmallVector<int64_t> shape;
+  for (auto [l, r] : llvm::zip(lb, rb)) {
+    REQUIRE(lhs.getDimSize(l) == rhs.getDimSize(r), "dot_general_c9: batching dimensions must have equal sizes");
+    shape.push_back(lhs.getDimSize(l));
+  }
+  for (auto [l, r] : llvm::zip(lc, rc))
+    REQUIRE(lhs.getDimSize(l) == rhs.getDimSize(r), "dot_general_c10: contracting dimensions must have equal sizes");
+  for (int64_t d = 0; d < lhs.getRank(); ++d)
+    if (!llvm::is_contained(left, d)) shape.push_back(lhs.getDimSize(d));
+  for (int64_t d = 0; d < rhs.getRank(); ++d)
+    if (!llvm::is_contained(right, d)) shape.push_back(rhs.getDimSize(d));
+  REQUIRE(shaped(getResult()).getShape() == ArrayRef<int64_t>(shape),
+          "dot_general_c12: the result's shape must be batching, lhs result and rhs result dimensions");
+  return success();
+}
+
+LogicalResult ConvolutionOp::verify() {
+  auto dims = getDimensionNumbers();
+  auto lhs = shaped(getLhs()), rhs = shaped(getRhs()), to = shaped(getResult());
+  int64_t rank = lhs.getRank(), groups = getFeatureGroupCount(), batch_groups = getBatchGroupCount();
+  REQUIRE(rhs.getRank() == rank && to.getRank() == rank, "convolution_c1: ranks must agree");
+  REQUIRE(int64_t(dims.getInputSpatialDimensions().size()) == rank - 2 && int64_t(dims.getKernelSpatialDimensions().size()) == rank - 2 &&
+              int64_t(dims.getOutputSpatialDimensions().size()) == rank - 2,
+          "convolution_c12, convolution_c17, convolution_c19: rank - 2 spatial dimensions each");
+  REQUIRE(groups > 0 && batch_groups > 0, "convolution_c21, convolution_c22: group counts must be positive");
+  REQUIRE(groups == 1 || batch_groups == 1, "convolution_c23: one of the group counts must be 1");
+  REQUIRE(lhs.getDimSize(dims.getInputBatchDimension()) % batch_groups == 0, "convolution_c10: batch must divide by batch_group_count");
+  REQUIRE(lhs.getDimSize(dims.getInputFeatureDimension()) == rhs.getDimSize(dims.getKernelInputFeatureDimension()) * groups,
+          "convolution_c11, convolution_c14: input features must be the kernel's times feature_group_count");
+  int64_t features = rhs.getDimSize(dims.getKernelOutputFeatureDimension());
+  REQUIRE(features % batch_groups == 0 && features % groups == 0, "convolution_c15, convolution_c16: output features must divide by the groups");
+  SmallVector<int64_t> input, kernel;
+  for (int64_t d : dims.getInputSpatialDimensions()) input.push_back(lhs.getDimSize(d));
+  for (int64_t d : dims.getKernelSpatialDimensions()) kernel.push_back(rhs.getDimSize(d));
+  auto shape = window_shape(input, kernel, getWindowStrides(), getLhsDilation(), getRhsDilation(), getPadding());
+  REQUIRE(int64_t(shape.size()) == rank - 2, "convolution_c2, convolution_c4: window attributes need one entry for each spatial dimension");
+  for (auto [k, d] : llvm::enumerate(dims.getOutputSpatialDimensions()))
+    REQUIRE(to.getDimSize(d) == shape[k], "convolution_c25: output spatial dimension " + Twine(k) + " must be the number of windows");
+  REQUIRE(to.getDimSize(dims.getOutputBatchDimension()) == lhs.getDimSize(dims.getInputBatchDimension()) / batch_groups &&
+              to.getDimSize(dims.getOutputFeatureDimension()) == features,
+          "convolution_c25: output batch and feature dimensions");
+  return success();
+}
+
+LogicalResult CompositeOp::verifySymbolUses(SymbolTableCollection& symbols) {
+  auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getDecompositionAttr());
+  REQUIRE(bool(function), "composite_c2: decomposition @" + getDecomposition() + " is not a function");
+  REQUIRE(getName().contains('.'), "composite_c1: the name must be namespaced, as in \"aten.gelu\"");
+  REQUIRE(function.getArgumentTypes() == getOperandTypes() , "composite_c3: operand types must be the decomposition's");
+  REQUIRE(function.getResultTypes() == getResultTypes(), "composite_c4: result types must be the decomposition's");
+  return success();
+}
+
+}  // namespace mlir::stablehlo
