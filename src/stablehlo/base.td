@@ -30,7 +30,7 @@ def ComparisonDirection : StableHLO_Enum<"ComparisonDirection", ["EQ", "NE", "GE
 def ComparisonType : StableHLO_Enum<"ComparisonType", ["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"]>;
 def Precision : StableHLO_Enum<"Precision", ["DEFAULT", "HIGH", "HIGHEST"]>;
 def RngAlgorithm : StableHLO_Enum<"RngAlgorithm", ["DEFAULT", "THREE_FRY", "PHILOX"]>;
-def CustomCallApiVersion : StableHLO_Enum<"CustomCallApiVersion", "",
+def CustomCallApiVersion : StableHLO_Enum<"CustomCallApiVersion",
     ["API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
      "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"]>;
 

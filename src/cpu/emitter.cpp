@@ -1,0 +1,158 @@
+#include "cpu/emitter.h"
+
+#include "llvm/IR/Intrinsics.h"
+
+namespace cresset::cpu {
+
+int64_t element_bytes(mlir::Type t) { return t.isInteger(1) ? 1 : (t.getIntOrFloatBitWidth() + 7) / 8; }
+bool is_float(mlir::Type t) { return mlir::isa<mlir::FloatType>(t); }
+
+KernelEmitter::KernelEmitter(llvm::Module& m, const Target& t, const std::string& name, int buffers)
+    : b(m.getContext()), module(m), target(t) {
+  auto* pointer = b.getPtrTy();
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty(), b.getInt64Ty(), pointer}, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, m);
+  function_->addFnAttr("target-cpu", t.cpu);
+  function_->addFnAttr("target-features", t.features);
+  if (t.lanes == 16) function_->addFnAttr("prefer-vector-width", "512");
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", function_));
+  for (int i = 0; i < buffers; ++i)
+    buffers_.push_back(b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, function_->getArg(0), i)));
+  // Contraction to FMA is what BLAS and the vector units do as well; no other reassociation.
+  llvm::FastMathFlags flags;
+  flags.setAllowContract();
+  b.setFastMathFlags(flags);
+}
+
+IRs KernelEmitter::loop(IR lo, IR hi, int64_t step, llvm::ArrayRef<IR> init,
+                        const std::function<IRs(IR, llvm::ArrayRef<IR>)>& body) {
+  auto& context = b.getContext();
+  auto* before = b.GetInsertBlock();
+  auto* header = llvm::BasicBlock::Create(context, "loop", function_);
+  auto* inside = llvm::BasicBlock::Create(context, "body", function_);
+  auto* after = llvm::BasicBlock::Create(context, "after", function_);
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
+  auto* iv = b.CreatePHI(b.getInt64Ty(), 2);
+  iv->addIncoming(lo, before);
+  llvm::SmallVector<llvm::PHINode*> carried;
+  for (IR v : init) {
+    carried.push_back(b.CreatePHI(v->getType(), 2));
+    carried.back()->addIncoming(v, before);
+  }
+  b.CreateCondBr(b.CreateICmpSLT(iv, hi), inside, after);
+  b.SetInsertPoint(inside);
+  IRs next = body(iv, IRs(carried.begin(), carried.end()));
+  IR stepped = b.CreateAdd(iv, b.getInt64(step), "", true, true);
+  for (auto [phi, v] : llvm::zip(carried, next)) phi->addIncoming(v, b.GetInsertBlock());
+  iv->addIncoming(stepped, b.GetInsertBlock());
+  b.CreateBr(header);
+  b.SetInsertPoint(after);
+  return IRs(carried.begin(), carried.end());
+}
+
+void KernelEmitter::loop(IR lo, IR hi, int64_t step, const std::function<void(IR)>& body) {
+  loop(lo, hi, step, {}, [&](IR iv, llvm::ArrayRef<IR>) {
+    body(iv);
+    return IRs();
+  });
+}
+
+void KernelEmitter::when(IR condition, const std::function<void()>& then) {
+  auto* inside = llvm::BasicBlock::Create(b.getContext(), "then", function_);
+  auto* after = llvm::BasicBlock::Create(b.getContext(), "done", function_);
+  b.CreateCondBr(condition, inside, after);
+  b.SetInsertPoint(inside);
+  then();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+}
+
+llvm::Type* KernelEmitter::memory_type(mlir::Type t) {
+  if (t.isBF16()) return b.getBFloatTy();
+  if (t.isF16()) return b.getHalfTy();
+  if (t.isF32()) return b.getFloatTy();
+  if (t.isF64()) return b.getDoubleTy();
+  return b.getIntNTy(element_bytes(t) * 8);
+}
+
+llvm::Type* KernelEmitter::compute_type(mlir::Type t) {
+  if (t.isBF16() || t.isF16()) return b.getFloatTy();
+  if (t.isInteger(1)) return b.getInt1Ty();
+  return memory_type(t);
+}
+
+IR KernelEmitter::from_memory(mlir::Type t, IR v) {
+  if (t.isBF16() || t.isF16()) return b.CreateFPExt(v, v->getType()->getWithNewType(b.getFloatTy()));
+  if (t.isInteger(1)) return b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+  return v;
+}
+
+IR KernelEmitter::to_memory(mlir::Type t, IR v) {
+  if (t.isBF16() || t.isF16()) return b.CreateFPTrunc(v, v->getType()->getWithNewType(memory_type(t)));
+  if (t.isInteger(1)) return b.CreateZExt(v, v->getType()->getWithNewType(b.getInt8Ty()));
+  return v;
+}
+
+IR KernelEmitter::round(mlir::Type t, IR v) { return t.isBF16() || t.isF16() ? from_memory(t, to_memory(t, v)) : v; }
+
+IR KernelEmitter::load(mlir::Type t, IR base, IR offset, int lanes) {
+  auto* type = memory_type(t);
+  IR address = b.CreateInBoundsGEP(type, base, offset);
+  return from_memory(t, b.CreateAlignedLoad(vector(type, lanes), address, llvm::Align(element_bytes(t))));
+}
+
+void KernelEmitter::store(mlir::Type t, IR value, IR base, IR offset, int lanes) {
+  auto* type = memory_type(t);
+  b.CreateAlignedStore(to_memory(t, value), b.CreateInBoundsGEP(type, base, offset), llvm::Align(element_bytes(t)));
+}
+
+IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
+  if (lanes == 1) return load(t, base, offsets, 1);
+  auto* type = memory_type(t);
+  IR result = llvm::PoisonValue::get(vector(type, lanes));
+  for (int i = 0; i < lanes; ++i) {
+    IR address = b.CreateInBoundsGEP(type, base, b.CreateExtractElement(offsets, i));
+    result = b.CreateInsertElement(result, b.CreateAlignedLoad(type, address, llvm::Align(element_bytes(t))), i);
+  }
+  return from_memory(t, result);
+}
+
+IR KernelEmitter::add(IR x, IR y) {
+  auto *cx = llvm::dyn_cast<llvm::ConstantInt>(x), *cy = llvm::dyn_cast<llvm::ConstantInt>(y);
+  if (cx && cx->isZero()) return y;
+  if (cy && cy->isZero()) return x;
+  return b.CreateAdd(x, y);
+}
+IR KernelEmitter::mul(IR x, int64_t y) {
+  if (y == 0) return i64(0);
+  return y == 1 ? x : b.CreateMul(x, i64(y));
+}
+
+IR KernelEmitter::alloca_in_entry(llvm::Type* type, int64_t count) {
+  llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  auto* slot = entry.CreateAlloca(type, entry.getInt64(count));
+  slot->setAlignment(llvm::Align(64));
+  return slot;
+}
+
+IR KernelEmitter::call_libm(llvm::StringRef name, llvm::ArrayRef<IR> args) {
+  auto* type = args[0]->getType();
+  auto* scalar = type->getScalarType();
+  llvm::SmallVector<llvm::Type*> parameters(args.size(), scalar);
+  auto callee = module.getOrInsertFunction((name + (scalar->isFloatTy() ? "f" : "")).str(),
+                                           llvm::FunctionType::get(scalar, parameters, false));
+  if (!type->isVectorTy()) return b.CreateCall(callee, args);
+  IR result = llvm::PoisonValue::get(type);
+  for (unsigned i = 0; i < llvm::cast<llvm::FixedVectorType>(type)->getNumElements(); ++i) {
+    IRs lane;
+    for (IR a : args) lane.push_back(b.CreateExtractElement(a, i));
+    result = b.CreateInsertElement(result, b.CreateCall(callee, lane), i);
+  }
+  return result;
+}
+
+void KernelEmitter::finish() { b.CreateRetVoid(); }
+
+}  // namespace cresset::cpu

@@ -1,0 +1,81 @@
+// One kernel under construction: an LLVM function over independent tasks, and the small vocabulary the emitters share.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cpu/target.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace cresset::cpu {
+
+using IR = llvm::Value*;
+using IRs = llvm::SmallVector<IR>;
+
+/// How a kernel is launched.
+struct Kernel {
+  std::string name;
+  int64_t tasks = 1;
+  double cost = 0;           ///< about the bytes moved or operations done, whichever takes longer: decides serial or parallel
+  size_t scratch_bytes = 0;  ///< per thread
+};
+
+/// Builds `void name(ptr buffers, i64 begin, i64 end, ptr scratch)`. Buffers are read from the array once, at entry.
+class KernelEmitter {
+ public:
+  KernelEmitter(llvm::Module& module, const Target& target, const std::string& name, int buffers);
+
+  llvm::IRBuilder<> b;
+  llvm::Module& module;
+  const Target& target;
+
+  IR buffer(int i) const { return buffers_[i]; }
+  IR begin() const { return function_->getArg(1); }
+  IR end() const { return function_->getArg(2); }
+  IR scratch() const { return function_->getArg(3); }
+  IR i64(int64_t v) { return b.getInt64(v); }
+  llvm::Function* function() const { return function_; }
+
+  /// for (iv = lo; iv < hi; iv += step) with values carried from round to round; returns their last values.
+  IRs loop(IR lo, IR hi, int64_t step, llvm::ArrayRef<IR> init, const std::function<IRs(IR iv, llvm::ArrayRef<IR>)>& body);
+  void loop(IR lo, IR hi, int64_t step, const std::function<void(IR iv)>& body);
+  void loop(IR lo, IR hi, const std::function<void(IR iv)>& body) { loop(lo, hi, 1, body); }
+  void when(IR condition, const std::function<void()>& then);
+
+  /// The type of an element in memory (bool is a byte) and in registers (f16 and bf16 compute in f32).
+  llvm::Type* memory_type(mlir::Type element);
+  llvm::Type* compute_type(mlir::Type element);
+  llvm::Type* vector(llvm::Type* scalar, int lanes) { return lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, lanes); }
+  IR splat(IR scalar, int lanes) { return lanes == 1 ? scalar : b.CreateVectorSplat(lanes, scalar); }
+
+  /// Elements `offset`, offset + 1, … of an array of `element`s, in the compute type; and back.
+  IR load(mlir::Type element, IR base, IR offset, int lanes);
+  void store(mlir::Type element, IR value, IR base, IR offset, int lanes);
+  /// Elements at a vector of offsets.
+  IR gather(mlir::Type element, IR base, IR offsets, int lanes);
+  IR from_memory(mlir::Type element, IR value);
+  IR to_memory(mlir::Type element, IR value);
+  /// Rounds to the element's own precision, as each operation on f16 and bf16 does.
+  IR round(mlir::Type element, IR value);
+
+  /// Index arithmetic with the constants folded, so that equal indices are equal pointers.
+  IR add(IR x, IR y);
+  IR mul(IR x, int64_t y);
+  IR alloca_in_entry(llvm::Type* type, int64_t count);
+  IR call_libm(llvm::StringRef name, llvm::ArrayRef<IR> args);  // each lane in turn
+
+  void finish();
+
+ private:
+  llvm::Function* function_;
+  IRs buffers_;
+};
+
+/// Bytes of an element in memory.
+int64_t element_bytes(mlir::Type element);
+bool is_float(mlir::Type t);
+
+}  // namespace cresset::cpu

@@ -1,0 +1,20 @@
+// Transcendental functions as vector code: a JIT without them calls libm once for each lane, which costs five times as much.
+// f32 only; f64 and rare functions go to libm.
+#pragma once
+
+#include "cpu/emitter.h"
+
+namespace cresset::cpu {
+
+/// At most 1 ULP over the whole range; 0 and inf at the ends (range reduction and polynomial: Cephes expf, Moshier).
+IR emit_exp(KernelEmitter& k, IR x);
+/// At most 1 ULP; -inf at 0, nan below (Cephes logf).
+IR emit_log(KernelEmitter& k, IR x);
+/// At most 2 ULP (Cephes tanhf).
+IR emit_tanh(KernelEmitter& k, IR x);
+/// About 2 ULP; rational approximation of x P(x²)/Q(x²) on [-4, 4] (as in Eigen).
+IR emit_erf(KernelEmitter& k, IR x);
+/// 1 / (1 + exp(-x)).
+IR emit_logistic(KernelEmitter& k, IR x);
+
+}  // namespace cresset::cpu

@@ -1,0 +1,122 @@
+#include "runtime/buffer.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace cresset {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kHugePage = size_t(2) << 20;
+constexpr size_t kCacheLimit = size_t(4) << 30;
+
+// Blocks are rounded up to one of eight sizes in each octave, so that a freed block fits the next request of about its size.
+size_t rounded(size_t size) {
+  if (size <= 512) return (size + kAlignment - 1) / kAlignment * kAlignment + (size == 0) * kAlignment;
+  size_t octave = size_t(1) << (63 - __builtin_clzll(size));
+  size_t step = octave / 8;
+  return (size + step - 1) / step * step;
+}
+
+class Pool {
+ public:
+  void* take(size_t size) {
+    {
+      std::lock_guard lock(mutex_);
+      auto it = free_.find(size);
+      if (it != free_.end() && !it->second.empty()) {
+        void* block = it->second.back();
+        it->second.pop_back();
+        stats_.cached -= size;
+        note(size);
+        return block;
+      }
+    }
+    void* block = nullptr;
+    size_t alignment = size >= 2 * kHugePage ? kHugePage : kAlignment;
+    if (posix_memalign(&block, alignment, size) != 0) {
+      clear();
+      if (posix_memalign(&block, alignment, size) != 0) throw std::bad_alloc();
+    }
+    if (alignment == kHugePage) madvise(block, size, MADV_HUGEPAGE);
+    std::lock_guard lock(mutex_);
+    note(size);
+    return block;
+  }
+
+  void give(void* block, size_t size) {
+    std::lock_guard lock(mutex_);
+    stats_.in_use -= size;
+    if (stats_.cached + size > kCacheLimit) {
+      std::free(block);
+      return;
+    }
+    stats_.cached += size;
+    free_[size].push_back(block);
+  }
+
+  void clear() {
+    std::lock_guard lock(mutex_);
+    for (auto& [size, blocks] : free_)
+      for (void* block : blocks) std::free(block);
+    free_.clear();
+    stats_.cached = 0;
+  }
+
+  MemoryStats stats() {
+    std::lock_guard lock(mutex_);
+    return stats_;
+  }
+  void reset_peak() {
+    std::lock_guard lock(mutex_);
+    stats_.peak = stats_.in_use;
+  }
+
+ private:
+  void note(size_t size) {
+    stats_.in_use += size;
+    stats_.peak = std::max(stats_.peak, stats_.in_use);
+  }
+  std::mutex mutex_;
+  std::map<size_t, std::vector<void*>> free_;
+  MemoryStats stats_;
+};
+
+// Leaked on purpose: tensors may be freed while the process exits.
+Pool& pool() {
+  static auto* p = new Pool;
+  return *p;
+}
+
+}  // namespace
+
+std::shared_ptr<Buffer> Buffer::allocate(size_t size) {
+  auto buffer = std::shared_ptr<Buffer>(new Buffer);
+  buffer->data_ = pool().take(rounded(size));
+  buffer->size_ = size;
+  return buffer;
+}
+
+std::shared_ptr<Buffer> Buffer::wrap(void* data, size_t size, std::shared_ptr<void> owner) {
+  auto buffer = std::shared_ptr<Buffer>(new Buffer);
+  buffer->data_ = data;
+  buffer->size_ = size;
+  buffer->owner_ = std::move(owner);
+  return buffer;
+}
+
+Buffer::~Buffer() {
+  if (data_ && !owner_) pool().give(data_, rounded(size_));
+}
+
+MemoryStats memory_stats() { return pool().stats(); }
+void reset_peak_memory() { pool().reset_peak(); }
+void empty_cache() { pool().clear(); }
+
+}  // namespace cresset
