@@ -1,0 +1,466 @@
+#include "cpu/element.h"
+
+#include <numeric>
+
+#include "cpu/vector_math.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
+Type element(Value v) { return shaped(v).getElementType(); }
+
+SmallVector<int64_t> strides_of(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int d = int(shape.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape[d + 1];
+  return strides;
+}
+
+bool is_erf(Operation* op) {
+  auto call = dyn_cast<CustomCallOp>(op);
+  return call && call.getCallTargetName() == "mhlo.erf" && op->getNumOperands() == 1;
+}
+
+}  // namespace
+
+bool is_elementwise(Operation* op) {
+  return isa<AbsOp, CbrtOp, CeilOp, CosineOp, CountLeadingZerosOp, ExpOp, Expm1Op, FloorOp, LogOp, Log1pOp, LogisticOp, NegOp, NotOp,
+             PopulationCountOp, RoundOp, RoundNearestEvenOp, RsqrtOp, SignOp, SineOp, SqrtOp, TanOp, TanhOp, IsFiniteOp, ConvertOp, AddOp,
+             AndOp, Atan2Op, DivOp, MaxOp, MinOp, MulOp, OrOp, PowOp, RemOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp,
+             SubtractOp, XorOp, CompareOp, SelectOp, ClampOp>(op) ||
+         is_erf(op) || (isa<BitcastConvertOp>(op) && shaped(op->getOperand(0)).getElementTypeBitWidth() == shaped(op->getResult(0)).getElementTypeBitWidth());
+}
+
+bool is_index_operation(Operation* op) {
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, PadOp, IotaOp, ConstantOp, DynamicSliceOp, GatherOp,
+             DynamicUpdateSliceOp>(op);
+}
+
+//===-- Index arithmetic ------------------------------------------------------------------------------------------===//
+
+IR ElementEmitter::as_lanes(const Index& x) {
+  if (x.lanes) return x.lanes;
+  IR base = k_.splat(x.base, lanes_);
+  if (lanes_ == 1 || x.step == 0) return base;
+  SmallVector<llvm::Constant*> steps;
+  for (int i = 0; i < lanes_; ++i) steps.push_back(k_.b.getInt64(i * x.step));
+  return k_.b.CreateAdd(base, llvm::ConstantVector::get(steps));
+}
+
+Index ElementEmitter::plus(const Index& x, const Index& y) {
+  if (x.lanes || y.lanes) return {nullptr, 0, 1, k_.b.CreateAdd(as_lanes(x), as_lanes(y))};
+  return {k_.add(x.base, y.base), x.step + y.step, std::gcd(x.multiple, y.multiple)};
+}
+
+Index ElementEmitter::times(const Index& x, int64_t f) {
+  if (x.lanes) return {nullptr, 0, 1, k_.b.CreateMul(x.lanes, k_.splat(k_.i64(f), lanes_))};
+  return {k_.mul(x.base, f), x.step * f, x.multiple * std::max<int64_t>(f, 1)};
+}
+
+Index ElementEmitter::offset(ArrayRef<int64_t> shape, const Indices& at) {
+  Index sum{k_.i64(0), 0, int64_t(1) << 40};
+  auto strides = strides_of(shape);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1) sum = plus(sum, times(at[d], strides[d]));
+  return sum;
+}
+
+// Groups of dimensions with equal products correspond; within a group the index is flattened and split again.
+Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, const Indices& at) {
+  Indices result(from.size(), Index{k_.i64(0), 0, int64_t(1) << 40});
+  size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    size_t i0 = i, j0 = j;
+    int64_t size_i = 1, size_j = 1;
+    if (i < from.size()) size_i *= from[i++];
+    if (j < to.size()) size_j *= to[j++];
+    while (size_i != size_j) {
+      if (size_i < size_j) size_i *= from[i++];
+      else size_j *= to[j++];
+    }
+    Index flat = offset(to.slice(j0, j - j0), Indices(at.begin() + j0, at.begin() + j));
+    SmallVector<int64_t> sizes(from.slice(i0, i - i0));
+    // Split from the last dimension to the first; the first takes what is left.
+    for (size_t d = sizes.size(); d-- > 0;) {
+      bool first = llvm::all_of(ArrayRef(sizes).take_front(d), [](int64_t n) { return n == 1; });
+      if (first) {
+        result[i0 + d] = flat;
+        break;
+      }
+      int64_t n = sizes[d];
+      if (n == 1) continue;
+      auto& b = k_.b;
+      if (flat.lanes || (flat.step != 0 && !(flat.step > 0 && n % (flat.step * lanes_) == 0 && flat.multiple % (flat.step * lanes_) == 0))) {
+        IR all = as_lanes(flat), size = k_.splat(k_.i64(n), lanes_);
+        result[i0 + d] = {nullptr, 0, 1, b.CreateURem(all, size)};
+        flat = {nullptr, 0, 1, b.CreateUDiv(all, size)};
+      } else {
+        // All lanes stay within one run of the dimension.
+        result[i0 + d] = {b.CreateURem(flat.base, k_.i64(n)), flat.step, std::gcd(flat.multiple, n)};
+        flat = {b.CreateUDiv(flat.base, k_.i64(n)), 0, 1};
+      }
+    }
+  }
+  return result;
+}
+
+IR ElementEmitter::load(Value v, IR base, const Indices& at) {
+  auto type = shaped(v);
+  Index o = offset(type.getShape(), at);
+  if (o.lanes) return k_.gather(type.getElementType(), base, o.lanes, lanes_);
+  if (lanes_ == 1) return k_.load(type.getElementType(), base, o.base, 1);
+  if (o.step == 0) return k_.splat(k_.load(type.getElementType(), base, o.base, 1), lanes_);
+  if (o.step == 1) return k_.load(type.getElementType(), base, o.base, lanes_);
+  return k_.gather(type.getElementType(), base, as_lanes(o), lanes_);
+}
+
+//===-- Expressions -----------------------------------------------------------------------------------------------===//
+
+IR ElementEmitter::emit(Value v, const Indices& at) {
+  std::pair<void*, std::vector<int64_t>> key{v.getAsOpaquePointer(), {}};
+  for (const Index& i : at) {
+    key.second.push_back(reinterpret_cast<int64_t>(i.lanes ? i.lanes : i.base));
+    key.second.push_back(i.lanes ? INT64_MIN : i.step);
+  }
+  if (auto known = memo_.find(key); known != memo_.end()) return known->second;
+  IR result = leaf_(v, at);
+  if (!result) result = emit_operation(v.getDefiningOp(), at);
+  return memo_[std::move(key)] = result;
+}
+
+IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
+  auto& b = k_.b;
+  if (is_elementwise(op)) {
+    IRs operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(emit(operand, shaped(operand).getRank() == 0 ? Indices() : at));
+    return compute(op, operands);
+  }
+  return llvm::TypeSwitch<Operation*, IR>(op)
+      .Case([&](ConstantOp constant) -> IR {
+        auto dense = cast<DenseElementsAttr>(constant.getValue());
+        Type type = dense.getElementType();
+        auto* to = k_.compute_type(type);
+        if (is_float(type)) {
+          llvm::APFloat value = dense.getSplatValue<llvm::APFloat>();
+          bool lost;
+          value.convert(to->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &lost);
+          return k_.splat(llvm::ConstantFP::get(b.getContext(), value), lanes_);
+        }
+        return k_.splat(llvm::ConstantInt::get(to, dense.getSplatValue<llvm::APInt>()), lanes_);
+      })
+      .Case([&](IotaOp iota) {
+        IR i = as_lanes(at[iota.getIotaDimension()]);
+        auto* type = k_.vector(k_.compute_type(element(iota)), lanes_);
+        return is_float(element(iota)) ? k_.round(element(iota), b.CreateSIToFP(i, type)) : b.CreateSExtOrTrunc(i, type);
+      })
+      .Case([&](BroadcastInDimOp broadcast) {
+        auto from = shaped(broadcast.getOperand());
+        Indices inner;
+        for (auto [k, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+          inner.push_back(from.getDimSize(k) == 1 ? Index{k_.i64(0), 0, int64_t(1) << 40} : at[d]);
+        return emit(broadcast.getOperand(), inner);
+      })
+      .Case([&](ReshapeOp reshape) {
+        return emit(reshape.getOperand(), through_reshape(shaped(reshape.getOperand()).getShape(), shaped(reshape).getShape(), at));
+      })
+      .Case([&](TransposeOp transpose) {
+        Indices inner(at.size());
+        for (auto [k, d] : llvm::enumerate(transpose.getPermutation())) inner[d] = at[k];
+        return emit(transpose.getOperand(), inner);
+      })
+      .Case([&](SliceOp slice) {
+        Indices inner;
+        for (auto [i, lo, step] : llvm::zip(at, slice.getStartIndices(), slice.getStrides()))
+          inner.push_back(plus(times(i, step), {k_.i64(lo), 0, lo ? lo : int64_t(1) << 40}));
+        return emit(slice.getOperand(), inner);
+      })
+      .Case([&](ReverseOp reverse) {
+        Indices inner(at);
+        for (int64_t d : reverse.getDimensions()) {
+          IR last = k_.i64(shaped(reverse).getDimSize(d) - 1);
+          if (at[d].lanes) inner[d].lanes = b.CreateSub(k_.splat(last, lanes_), at[d].lanes);
+          else inner[d] = {b.CreateSub(last, at[d].base), -at[d].step, 1};
+        }
+        return emit(reverse.getOperand(), inner);
+      })
+      .Case([&](DynamicSliceOp slice) {
+        Indices inner;
+        for (auto [d, start] : llvm::enumerate(slice.getStartIndices()))
+          inner.push_back(plus(at[d], clamped_start(start, {}, shaped(slice.getOperand()).getDimSize(d) - slice.getSliceSizes()[d])));
+        return emit(slice.getOperand(), inner);
+      })
+      .Case([&](PadOp pad) { return emit_pad(pad, at); })
+      .Case([&](GatherOp gather) { return emit_gather(gather, at); })
+      .Case([&](DynamicUpdateSliceOp update) { return emit_dynamic_update(update, at); })
+      .DefaultUnreachable("fusion puts only element expressions into a kernel");
+}
+
+Index ElementEmitter::clamped_start(Value start, const Indices& at, int64_t highest) {
+  auto& b = k_.b;
+  IR v = emit(start, at);
+  bool same = llvm::all_of(at, [](const Index& i) { return !i.lanes && i.step == 0; });
+  if (same && lanes_ > 1) v = b.CreateExtractElement(v, uint64_t(0));
+  auto* type = v->getType()->getWithNewType(b.getInt64Ty());
+  v = element(start).isUnsignedInteger() ? b.CreateZExtOrTrunc(v, type) : b.CreateSExtOrTrunc(v, type);
+  v = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, llvm::ConstantInt::get(type, 0));
+  v = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, llvm::ConstantInt::get(type, highest));
+  return same ? Index{v, 0, 1} : Index{nullptr, 0, 1, v};
+}
+
+IR ElementEmitter::emit_pad(PadOp pad, const Indices& at) {
+  auto& b = k_.b;
+  auto from = shaped(pad.getOperand());
+  if (from.getNumElements() == 0) return emit(pad.getPaddingValue(), {});
+  IR inside = b.getTrue();
+  Indices inner;
+  for (int64_t d = 0; d < from.getRank(); ++d) {
+    int64_t low = pad.getEdgePaddingLow()[d], high = pad.getEdgePaddingHigh()[d], gap = pad.getInteriorPadding()[d] + 1;
+    if (low == 0 && high == 0 && gap == 1) {
+      inner.push_back(at[d]);
+      continue;
+    }
+    bool vector = at[d].lanes || (lanes_ > 1 && at[d].step != 0);
+    IR i = vector ? as_lanes(at[d]) : at[d].base;
+    auto constant = [&](int64_t c) -> IR { return llvm::ConstantInt::get(i->getType(), c); };
+    i = b.CreateSub(i, constant(low));
+    IR ok = b.CreateICmpSGE(i, constant(0));
+    if (gap != 1) {
+      ok = b.CreateAnd(ok, b.CreateICmpEQ(b.CreateSRem(i, constant(gap)), constant(0)));
+      i = b.CreateSDiv(i, constant(gap));
+    }
+    ok = b.CreateAnd(ok, b.CreateICmpSLT(i, constant(from.getDimSize(d))));
+    i = b.CreateSelect(ok, i, constant(0));
+    inner.push_back(vector ? Index{nullptr, 0, 1, i} : Index{i, 0, 1});
+    if (ok->getType() != inside->getType()) inside = all_lanes(inside), ok = all_lanes(ok);
+    inside = b.CreateAnd(inside, ok);
+  }
+  return b.CreateSelect(inside, emit(pad.getOperand(), inner), emit(pad.getPaddingValue(), {}));
+}
+
+IR ElementEmitter::emit_dynamic_update(DynamicUpdateSliceOp op, const Indices& at) {
+  auto& b = k_.b;
+  auto update = shaped(op.getUpdate());
+  IR inside = all_lanes(b.getTrue());
+  Indices inner;
+  for (auto [d, start] : llvm::enumerate(op.getStartIndices())) {
+    Index lo = clamped_start(start, {}, shaped(op).getDimSize(d) - update.getDimSize(d));
+    IR i = b.CreateSub(as_lanes(at[d]), as_lanes(lo));
+    auto constant = [&](int64_t c) -> IR { return llvm::ConstantInt::get(i->getType(), c); };
+    IR ok = b.CreateAnd(b.CreateICmpSGE(i, constant(0)), b.CreateICmpSLT(i, constant(update.getDimSize(d))));
+    inside = b.CreateAnd(inside, ok);
+    i = b.CreateSelect(ok, i, constant(0));
+    inner.push_back(lanes_ == 1 ? Index{i, 0, 1} : Index{nullptr, 0, 1, i});
+  }
+  return b.CreateSelect(inside, emit(op.getUpdate(), inner), emit(op.getOperand(), at));
+}
+
+IR ElementEmitter::emit_gather(GatherOp op, const Indices& at) {
+  auto dims = op.getDimensionNumbers();
+  auto operand = shaped(op.getOperand()), indices = shaped(op.getStartIndices());
+  SmallVector<Index> batch;
+  for (size_t d = 0; d < at.size(); ++d)
+    if (!llvm::is_contained(dims.getOffsetDims(), int64_t(d))) batch.push_back(at[d]);
+  // Position in start_indices, without and with the index vector's dimension.
+  auto start_at = [&](int64_t component) {
+    Indices result(batch);
+    if (dims.getIndexVectorDim() < indices.getRank())
+      result.insert(result.begin() + dims.getIndexVectorDim(), Index{k_.i64(component), 0, 1});
+    return result;
+  };
+  Indices inner;
+  size_t offset_position = 0;
+  for (int64_t d = 0; d < operand.getRank(); ++d) {
+    Index i{k_.i64(0), 0, int64_t(1) << 40};
+    auto batching = llvm::find(dims.getOperandBatchingDims(), d);
+    bool is_batching = batching != dims.getOperandBatchingDims().end();
+    if (is_batching) {
+      int64_t which = dims.getStartIndicesBatchingDims()[batching - dims.getOperandBatchingDims().begin()];
+      i = batch[which - (which > dims.getIndexVectorDim())];
+    } else if (auto mapped = llvm::find(dims.getStartIndexMap(), d); mapped != dims.getStartIndexMap().end()) {
+      i = clamped_start(op.getStartIndices(), start_at(mapped - dims.getStartIndexMap().begin()),
+                        operand.getDimSize(d) - op.getSliceSizes()[d]);
+    }
+    if (!is_batching && !llvm::is_contained(dims.getCollapsedSliceDims(), d)) i = plus(i, at[dims.getOffsetDims()[offset_position++]]);
+    inner.push_back(i);
+  }
+  return emit(op.getOperand(), inner);
+}
+
+IRs ElementEmitter::region(Block& block, ArrayRef<IR> arguments) {
+  llvm::DenseMap<Value, IR> values;
+  for (auto [argument, v] : llvm::zip(block.getArguments(), arguments)) values[argument] = v;
+  auto value = [&](Value v) { return values.count(v) ? values[v] : emit(v, {}); };
+  for (Operation& op : block.without_terminator()) {
+    IRs operands;
+    for (Value v : op.getOperands()) operands.push_back(value(v));
+    values[op.getResult(0)] = isa<ConstantOp>(op)                      ? emit_operation(&op, {})
+                              : isa<BroadcastInDimOp, ReshapeOp>(op) ? operands[0]
+                                                                        : compute(&op, operands);
+  }
+  IRs results;
+  for (Value v : block.getTerminator()->getOperands()) results.push_back(value(v));
+  return results;
+}
+
+//===-- Arithmetic ------------------------------------------------------------------------------------------------===//
+
+IR ElementEmitter::emit_convert(Type from, Type to, IR v) {
+  auto& b = k_.b;
+  auto* type = v->getType()->getWithNewType(k_.compute_type(to));
+  bool from_unsigned = from.isUnsignedInteger() || from.isInteger(1);
+  if (to.isInteger(1))
+    return is_float(from) ? b.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+  if (is_float(from) && is_float(to)) return k_.round(to, b.CreateFPCast(v, type));
+  if (is_float(to)) return k_.round(to, from_unsigned ? b.CreateUIToFP(v, type) : b.CreateSIToFP(v, type));
+  if (is_float(from))
+    return b.CreateIntrinsic(to.isUnsignedInteger() ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat, {type, v->getType()}, {v});
+  return from_unsigned ? b.CreateZExtOrTrunc(v, type) : b.CreateSExtOrTrunc(v, type);
+}
+
+namespace {
+
+IR integer_division(KernelEmitter& k, Type type, IR x, IR y, bool remainder) {
+  // The hardware traps on division by zero and on overflow; the specification gives -1 and the dividend.
+  auto& b = k.b;
+  auto constant = [&](int64_t c) -> IR { return llvm::ConstantInt::getSigned(x->getType(), c); };
+  IR zero = b.CreateICmpEQ(y, constant(0));
+  if (type.isUnsignedInteger() || type.isInteger(1)) {
+    IR safe = b.CreateSelect(zero, constant(1), y);
+    return b.CreateSelect(zero, remainder ? x : constant(-1), remainder ? b.CreateURem(x, safe) : b.CreateUDiv(x, safe));
+  }
+  IR minus = b.CreateICmpEQ(y, constant(-1));
+  IR safe = b.CreateSelect(b.CreateOr(zero, minus), constant(1), y);
+  IR result = remainder ? b.CreateSRem(x, safe) : b.CreateSDiv(x, safe);
+  result = b.CreateSelect(minus, remainder ? constant(0) : b.CreateNeg(x), result);
+  return b.CreateSelect(zero, remainder ? x : constant(-1), result);
+}
+
+IR compare(llvm::IRBuilder<>& b, CompareOp op, Type type, IR x, IR y) {
+  using P = llvm::CmpInst;
+  auto direction = op.getComparisonDirection();
+  auto pick = [&](P::Predicate eq, P::Predicate ne, P::Predicate ge, P::Predicate gt, P::Predicate le, P::Predicate lt) {
+    switch (direction) {
+      case ComparisonDirection::EQ: return eq;
+      case ComparisonDirection::NE: return ne;
+      case ComparisonDirection::GE: return ge;
+      case ComparisonDirection::GT: return gt;
+      case ComparisonDirection::LE: return le;
+      case ComparisonDirection::LT: return lt;
+    }
+    return eq;
+  };
+  if (is_float(type) && op.getCompareType() != ComparisonType::TOTALORDER)
+    return b.CreateFCmp(pick(P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OGE, P::FCMP_OGT, P::FCMP_OLE, P::FCMP_OLT), x, y);
+  bool is_unsigned = type.isUnsignedInteger() || type.isInteger(1);
+  if (is_float(type)) {  // total order: the bits as sign-magnitude integers
+    auto* ints = x->getType()->getWithNewType(b.getIntNTy(x->getType()->getScalarSizeInBits()));
+    auto order = [&](IR v) {
+      IR bits = b.CreateBitCast(v, ints);
+      IR sign = b.CreateAShr(bits, ints->getScalarSizeInBits() - 1);
+      return b.CreateXor(bits, b.CreateLShr(sign, 1));
+    };
+    x = order(x), y = order(y);
+  }
+  return is_unsigned ? b.CreateICmp(pick(P::ICMP_EQ, P::ICMP_NE, P::ICMP_UGE, P::ICMP_UGT, P::ICMP_ULE, P::ICMP_ULT), x, y)
+                     : b.CreateICmp(pick(P::ICMP_EQ, P::ICMP_NE, P::ICMP_SGE, P::ICMP_SGT, P::ICMP_SLE, P::ICMP_SLT), x, y);
+}
+
+// nan if either is nan, as the specification (and PyTorch) ask.
+IR float_extreme(llvm::IRBuilder<>& b, IR x, IR y, bool maximum) {
+  IR picked = b.CreateSelect(maximum ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y), x, y);
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), x, picked);
+}
+
+}  // namespace
+
+IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
+  auto& b = k_.b;
+  Type type = element(op->getOperand(isa<SelectOp>(op) ? 1 : 0));
+  bool fp = is_float(type), is_unsigned = type.isUnsignedInteger() || type.isInteger(1);
+  auto unary = [&](llvm::Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, in[0]); };
+  auto binary = [&](llvm::Intrinsic::ID id) { return b.CreateBinaryIntrinsic(id, in[0], in[1]); };
+  auto constant = [&](double c) -> IR {
+    return fp ? llvm::ConstantFP::get(in[0]->getType(), c) : llvm::ConstantInt::getSigned(in[0]->getType(), int64_t(c));
+  };
+  auto shift = [&](auto make) {  // too far a shift gives 0 (or the sign)
+    IR width = llvm::ConstantInt::get(in[0]->getType(), type.getIntOrFloatBitWidth());
+    bool arithmetic = isa<ShiftRightArithmeticOp>(op);
+    IR far = b.CreateICmpUGE(in[1], width);
+    IR amount = b.CreateSelect(far, arithmetic ? b.CreateSub(width, constant(1)) : constant(0), in[1]);
+    IR result = make(in[0], amount);
+    return arithmetic ? result : b.CreateSelect(far, constant(0), result);
+  };
+  IR result = llvm::TypeSwitch<Operation*, IR>(op)
+      .Case([&](AbsOp) { return fp ? unary(llvm::Intrinsic::fabs) : is_unsigned ? in[0] : IR(b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, in[0], b.getFalse())); })
+      .Case([&](CbrtOp) { return k_.call_libm("cbrt", in); })
+      .Case([&](CeilOp) { return unary(llvm::Intrinsic::ceil); })
+      .Case([&](FloorOp) { return unary(llvm::Intrinsic::floor); })
+      .Case([&](RoundOp) { return unary(llvm::Intrinsic::round); })
+      .Case([&](RoundNearestEvenOp) { return unary(llvm::Intrinsic::roundeven); })
+      .Case([&](SqrtOp) { return unary(llvm::Intrinsic::sqrt); })
+      .Case([&](RsqrtOp) { return b.CreateFDiv(constant(1), unary(llvm::Intrinsic::sqrt)); })
+      .Case([&](CosineOp) { return k_.call_libm("cos", in); })
+      .Case([&](SineOp) { return k_.call_libm("sin", in); })
+      .Case([&](TanOp) { return k_.call_libm("tan", in); })
+      .Case([&](Atan2Op) { return k_.call_libm("atan2", in); })
+      .Case([&](ExpOp) { return emit_exp(k_, in[0]); })
+      .Case([&](Expm1Op) { return k_.call_libm("expm1", in); })
+      .Case([&](LogOp) { return emit_log(k_, in[0]); })
+      .Case([&](Log1pOp) { return k_.call_libm("log1p", in); })
+      .Case([&](LogisticOp) { return emit_logistic(k_, in[0]); })
+      .Case([&](TanhOp) { return emit_tanh(k_, in[0]); })
+      .Case([&](CustomCallOp) { return emit_erf(k_, in[0]); })
+      .Case([&](NegOp) { return fp ? b.CreateFNeg(in[0]) : b.CreateNeg(in[0]); })
+      .Case([&](NotOp) { return b.CreateNot(in[0]); })
+      .Case([&](PopulationCountOp) { return unary(llvm::Intrinsic::ctpop); })
+      .Case([&](CountLeadingZerosOp) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, in[0], b.getFalse()); })
+      .Case([&](SignOp) -> IR {
+        if (fp) {
+          IR one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, constant(1), in[0]);
+          return b.CreateSelect(b.CreateFCmpUEQ(in[0], constant(0)), in[0], one);
+        }
+        IR positive = b.CreateZExt(is_unsigned ? b.CreateICmpNE(in[0], constant(0)) : b.CreateICmpSGT(in[0], constant(0)), in[0]->getType());
+        return is_unsigned ? positive : b.CreateOr(positive, b.CreateSExt(b.CreateICmpSLT(in[0], constant(0)), in[0]->getType()));
+      })
+      .Case([&](IsFiniteOp) { return b.CreateFCmpOLT(unary(llvm::Intrinsic::fabs), constant(std::numeric_limits<double>::infinity())); })
+      .Case([&](ConvertOp) { return emit_convert(type, element(op->getResult(0)), in[0]); })
+      .Case([&](BitcastConvertOp) {
+        Type to = element(op->getResult(0));
+        return k_.from_memory(to, b.CreateBitCast(k_.to_memory(type, in[0]), in[0]->getType()->getWithNewType(k_.memory_type(to))));
+      })
+      .Case([&](AddOp) { return fp ? b.CreateFAdd(in[0], in[1]) : type.isInteger(1) ? b.CreateOr(in[0], in[1]) : b.CreateAdd(in[0], in[1]); })
+      .Case([&](SubtractOp) { return fp ? b.CreateFSub(in[0], in[1]) : b.CreateSub(in[0], in[1]); })
+      .Case([&](MulOp) { return fp ? b.CreateFMul(in[0], in[1]) : type.isInteger(1) ? b.CreateAnd(in[0], in[1]) : b.CreateMul(in[0], in[1]); })
+      .Case([&](DivOp) { return fp ? b.CreateFDiv(in[0], in[1]) : integer_division(k_, type, in[0], in[1], false); })
+      .Case([&](RemOp) { return fp ? k_.call_libm("fmod", in) : integer_division(k_, type, in[0], in[1], true); })
+      .Case([&](MaxOp) { return fp ? float_extreme(b, in[0], in[1], true) : binary(is_unsigned ? llvm::Intrinsic::umax : llvm::Intrinsic::smax); })
+      .Case([&](MinOp) { return fp ? float_extreme(b, in[0], in[1], false) : binary(is_unsigned ? llvm::Intrinsic::umin : llvm::Intrinsic::smin); })
+      .Case([&](PowOp) -> IR {
+        if (fp) return k_.call_libm("pow", in);
+        auto* f64 = in[0]->getType()->getWithNewType(b.getDoubleTy());
+        return b.CreateFPToSI(k_.call_libm("pow", {b.CreateSIToFP(in[0], f64), b.CreateSIToFP(in[1], f64)}), in[0]->getType());
+      })
+      .Case([&](AndOp) { return b.CreateAnd(in[0], in[1]); })
+      .Case([&](OrOp) { return b.CreateOr(in[0], in[1]); })
+      .Case([&](XorOp) { return b.CreateXor(in[0], in[1]); })
+      .Case([&](ShiftLeftOp) { return shift([&](IR x, IR n) { return b.CreateShl(x, n); }); })
+      .Case([&](ShiftRightLogicalOp) { return shift([&](IR x, IR n) { return b.CreateLShr(x, n); }); })
+      .Case([&](ShiftRightArithmeticOp) { return shift([&](IR x, IR n) { return b.CreateAShr(x, n); }); })
+      .Case([&](CompareOp compared) { return compare(b, compared, type, in[0], in[1]); })
+      .Case([&](SelectOp) { return b.CreateSelect(in[0], in[1], in[2]); })
+      .Case([&](ClampOp) -> IR {
+        if (fp) return float_extreme(b, float_extreme(b, in[0], in[1], true), in[2], false);
+        auto max = is_unsigned ? llvm::Intrinsic::umax : llvm::Intrinsic::smax, min = is_unsigned ? llvm::Intrinsic::umin : llvm::Intrinsic::smin;
+        return b.CreateBinaryIntrinsic(min, b.CreateBinaryIntrinsic(max, in[0], in[1]), in[2]);
+      })
+      .DefaultUnreachable("not element-wise");
+  return k_.round(element(op->getResult(0)), result);
+}
+
+}  // namespace cresset::cpu

@@ -1,0 +1,64 @@
+// The value of a tensor at an index, as code: element-wise operations, and operations that only move elements (broadcast,
+// transpose, slice, pad, gather, …) as arithmetic on the index. Fusion is nothing else than emitting one of these
+// expressions where another one asks for its operand.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "cpu/emitter.h"
+#include "stablehlo/dialect.h"
+
+namespace cresset::cpu {
+
+/// Position along one dimension for all lanes of a vector: base + lane * step, or any positions (`lanes`, a vector of i64).
+struct Index {
+  IR base = nullptr;
+  int64_t step = 0;
+  int64_t multiple = 1;  ///< base is known to be a multiple of this
+  IR lanes = nullptr;
+};
+using Indices = llvm::SmallVector<Index>;
+
+/// Whether the operation can be emitted as an element expression.
+bool is_elementwise(mlir::Operation* op);
+bool is_index_operation(mlir::Operation* op);
+
+class ElementEmitter {
+ public:
+  /// Gives a value that is already computed (a loaded buffer, a row's sum), or null to have the operation emitted in place.
+  using Leaf = std::function<IR(mlir::Value, const Indices&)>;
+  ElementEmitter(KernelEmitter& k, int lanes, Leaf leaf) : k_(k), lanes_(lanes), leaf_(std::move(leaf)) {}
+
+  /// The elements of `v` at these indices in the compute type; a vector if lanes > 1.
+  IR emit(mlir::Value v, const Indices& at);
+  /// An element-wise operation on operands that are already computed.
+  IR compute(mlir::Operation* op, llvm::ArrayRef<IR> operands);
+  /// A region of rank-0 operations (reducers, comparators) on values.
+  IRs region(mlir::Block& block, llvm::ArrayRef<IR> arguments);
+  /// Loads from a dense row-major array.
+  IR load(mlir::Value v, IR base, const Indices& at);
+
+  /// Row-major offset; `lanes` set if the lanes don't follow each other.
+  Index offset(llvm::ArrayRef<int64_t> shape, const Indices& at);
+
+ private:
+  IR emit_operation(mlir::Operation* op, const Indices& at);
+  IR emit_pad(mlir::stablehlo::PadOp op, const Indices& at);
+  IR emit_gather(mlir::stablehlo::GatherOp op, const Indices& at);
+  IR emit_dynamic_update(mlir::stablehlo::DynamicUpdateSliceOp op, const Indices& at);
+  IR emit_convert(mlir::Type from, mlir::Type to, IR v);
+  Indices through_reshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, const Indices& at);
+  Index plus(const Index& x, const Index& y);
+  Index times(const Index& x, int64_t factor);
+  IR as_lanes(const Index& x);
+  Index clamped_start(mlir::Value start, const Indices& at, int64_t highest);
+  IR all_lanes(IR condition) { return lanes_ > 1 && !condition->getType()->isVectorTy() ? k_.splat(condition, lanes_) : condition; }
+
+  KernelEmitter& k_;
+  int lanes_;
+  Leaf leaf_;
+  std::map<std::pair<void*, std::vector<int64_t>>, IR> memo_;
+};
+
+}  // namespace cresset::cpu

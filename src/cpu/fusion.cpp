@@ -1,0 +1,319 @@
+#include "cpu/fusion.h"
+
+#include "cpu/element.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+bool is_view(Operation* op) { return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp>(op); }
+bool is_splat(Operation* op) {
+  auto constant = dyn_cast_or_null<ConstantOp>(op);
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+bool is_expression(Operation* op) { return is_elementwise(op) || (is_index_operation(op) && (!isa<ConstantOp>(op) || is_splat(op))); }
+
+// Too dear to compute again for each element of a broadcast.
+bool is_expensive(Operation* op) {
+  return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, TanOp, Atan2Op, CbrtOp, Expm1Op, Log1pOp, RsqrtOp, SqrtOp, DivOp,
+             RemOp, CustomCallOp, GatherOp, DynamicUpdateSliceOp, PadOp>(op);
+}
+
+SmallVector<int64_t> without_trailing_ones(ArrayRef<int64_t> shape) {
+  while (!shape.empty() && shape.back() == 1) shape = shape.drop_back();
+  return SmallVector<int64_t>(shape);
+}
+
+// Reduces exactly the last dimension of one input.
+bool is_row_reduction(Operation* op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  return reduce && reduce.getInputs().size() == 1 && reduce.getDimensions().size() == 1 &&
+         reduce.getDimensions()[0] == shaped(reduce.getInputs()[0]).getRank() - 1 && simple_reducer(reduce.getBody().front());
+}
+
+class Fuser {
+ public:
+  explicit Fuser(func::FuncOp main) : main_(main) {}
+
+  FailureOr<std::vector<Fusion>> run() {
+    int position = 0;
+    for (Operation& op : main_.getBody().front()) positions_[&op] = position++;
+    for (Operation& op : llvm::reverse(main_.getBody().front()))
+      if (failed(place(&op))) return failure();
+    std::vector<Fusion> result;
+    for (auto& fusion : fusions_) {
+      finish(*fusion);
+      result.push_back(std::move(*fusion));
+    }
+    llvm::sort(result, [](const Fusion& a, const Fusion& b) { return a.last < b.last; });
+    return result;
+  }
+
+ private:
+  struct Use {
+    Fusion* fusion;
+    Operation* user;
+    unsigned operand;
+  };
+
+  // Where the value is asked for: kernels that emit its users, and whether anybody needs it in memory regardless.
+  SmallVector<Use> uses_of(Operation* op, bool& escapes) {
+    SmallVector<Use> uses;
+    escapes = false;
+    for (OpOperand& use : op->getUses()) {
+      Operation* user = use.getOwner();
+      if (user->getBlock() != op->getBlock()) user = op->getBlock()->findAncestorOpInBlock(*user);
+      if (user->hasTrait<OpTrait::IsTerminator>()) escapes = true;
+      for (Fusion* fusion : homes_[user]) uses.push_back({fusion, use.getOwner(), use.getOperandNumber()});
+    }
+    return uses;
+  }
+
+  LogicalResult place(Operation* op) {
+    if (op->hasTrait<OpTrait::IsTerminator>()) return success();
+    bool escapes;
+    auto uses = uses_of(op, escapes);
+    if (uses.empty() && !escapes) return success();
+    if (isa<ConstantOp>(op) && !is_splat(op)) return success();  // a buffer of the program
+    for (Value v : op->getResults())
+      if (auto type = dyn_cast<RankedTensorType>(v.getType()); !type || isa<ComplexType>(type.getElementType()))
+        return op->emitOpError("is not supported by the CPU compiler: type ") << v.getType();
+
+    if (is_expression(op)) return place_expression(op, uses, escapes), success();
+    if (is_row_reduction(op)) return place_row_reduction(op, uses), success();
+    if (isa<OptimizationBarrierOp>(op)) return op->emitOpError("should have been removed");
+    auto kind = llvm::StringSwitch<std::optional<Fusion::Kind>>(op->getName().stripDialect())
+                    .Case("reduce", Fusion::Reduce)
+                    .Case("concatenate", Fusion::Concatenate)
+                    .Case("dot_general", Fusion::Dot)
+                    .Case("convolution", Fusion::Convolution)
+                    .Case("reduce_window", Fusion::Window)
+                    .Case("select_and_scatter", Fusion::SelectAndScatter)
+                    .Case("scatter", Fusion::Scatter)
+                    .Case("sort", Fusion::Sort)
+                    .Default(std::nullopt);
+    if (!kind) return op->emitOpError("is not supported by the CPU compiler");
+    Fusion& fusion = start(op, *kind, Fusion::Element);
+    if (*kind == Fusion::Reduce) fusion.shape.assign(shaped(op->getOperand(0)).getShape().begin(), shaped(op->getOperand(0)).getShape().end());
+    return success();
+  }
+
+  void place_expression(Operation* op, ArrayRef<Use> uses, bool escapes) {
+    // Operations that only move elements cost nothing where they are used, however often that is.
+    bool free = is_view(op) || isa<IotaOp>(op) || is_splat(op);
+    if (free && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
+      for (const Use& u : uses) join(op, *u.fusion, role_in(op, uses, *u.fusion).value_or(Fusion::Inline));
+      return;
+    }
+    if (!uses.empty()) {
+      Fusion* first = llvm::min_element(uses, [](const Use& a, const Use& b) { return a.fusion->last < b.fusion->last; })->fusion;
+      if (auto role = role_in(op, uses, *first)) return join(op, *first, *role);
+      bool alone = !escapes && llvm::all_of(uses, [&](const Use& u) { return u.fusion == first && takes_inline(u, op); });
+      bool repeated = !is_aligned_reader(*first, uses);
+      if (alone && !(repeated && is_expensive(op)) && inline_depth(op) < 24) return join(op, *first, Fusion::Inline);
+    }
+    Fusion& fusion = start(op, Fusion::Rows, Fusion::Element);
+    fusion.shape.assign(shaped(op->getResult(0)).getShape().begin(), shaped(op->getResult(0)).getShape().end());
+    if (fusion.shape.empty()) fusion.shape.push_back(1);
+  }
+
+  void place_row_reduction(Operation* op, ArrayRef<Use> uses) {
+    auto input = shaped(op->getOperand(0));
+    if (!uses.empty()) {
+      Fusion* first = llvm::min_element(uses, [](const Use& a, const Use& b) { return a.fusion->last < b.fusion->last; })->fusion;
+      if (first->kind == Fusion::Rows && ArrayRef<int64_t>(first->shape) == input.getShape() &&
+          role_in(op, uses, *first) == Fusion::Row)
+        return join(op, *first, Fusion::Row);
+    }
+    Fusion& fusion = start(op, Fusion::Rows, Fusion::Row);
+    fusion.shape.assign(input.getShape().begin(), input.getShape().end());
+  }
+
+  // Whether the kernel computes `op` as part of its user.
+  bool takes_inline(const Use& use, Operation* op) {
+    switch (use.fusion->kind) {
+      case Fusion::Rows: return true;
+      case Fusion::Reduce:
+      case Fusion::Concatenate: return true;
+      case Fusion::Dot: return is_view(op) && (isa<DotGeneralOp>(use.user) || is_view(use.user)) && is_strided(op);
+      default: return is_splat(op) && shaped(op->getResult(0)).getRank() == 0;
+    }
+  }
+  bool is_strided(Operation* op) {
+    return view_of(op->getResult(0), [&](Value v) { return v == op->getOperand(0); }).has_value() && !chain_breaks(op);
+  }
+  // A chain of views is one view only if strides express the whole of it.
+  bool chain_breaks(Operation* op) {
+    for (Operation* user : op->getUsers())
+      if (is_view(user) && !view_of(user->getResult(0), [&](Value v) { return v == op->getOperand(0); })) return true;
+    return false;
+  }
+
+  bool is_aligned_reader(const Fusion& fusion, ArrayRef<Use> uses) {
+    return llvm::all_of(uses, [&](const Use& u) { return !isa<BroadcastInDimOp, GatherOp>(u.user) && (fusion.kind != Fusion::Rows || fusion.roles.lookup(u.user) == Fusion::Element || is_elementwise(u.user)); });
+  }
+  int inline_depth(Operation* op) {
+    int depth = 0;
+    for (Operation* user = op; user && user->hasOneUse() && depth < 64; user = *user->user_begin()) ++depth;
+    return depth;
+  }
+
+  // Element or Row if every use within the kernel allows it.
+  std::optional<Fusion::Role> role_in(Operation* op, ArrayRef<Use> uses, const Fusion& fusion) {
+    if (fusion.kind != Fusion::Rows) return std::nullopt;
+    ArrayRef<int64_t> shape = shaped(op->getResult(0)).getShape(), space = fusion.shape;
+    auto role_of = [&](Operation* user) { auto it = fusion.roles.find(user); return it == fusion.roles.end() ? Fusion::Inline : it->second; };
+    bool reduction = isa<ReduceOp>(op);
+    if (!reduction && shape == space &&
+        llvm::all_of(uses, [&](const Use& u) {
+          return u.fusion != &fusion || (role_of(u.user) == Fusion::Element && is_elementwise(u.user)) ||
+                 (isa<ReduceOp>(u.user) && role_of(u.user) == Fusion::Row && u.operand == 0);
+        }))
+      return Fusion::Element;
+    if (space.size() < 1 || without_trailing_ones(shape) != without_trailing_ones(space.drop_back()) || int64_t(shape.size()) > int64_t(space.size()))
+      return std::nullopt;
+    if (!reduction && !is_elementwise(op) && !isa<ReshapeOp>(op)) return std::nullopt;
+    bool fits = llvm::all_of(uses, [&](const Use& u) {
+      if (u.fusion != &fusion) return true;
+      if (auto broadcast = dyn_cast<BroadcastInDimOp>(u.user)) {
+        if (role_of(u.user) != Fusion::Element) return false;
+        for (auto [k, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+          if (int64_t(k) != d || (d < int64_t(space.size()) - 1 && shape[k] != space[d])) return false;
+        return true;
+      }
+      return role_of(u.user) == Fusion::Row && !isa<ReduceOp>(u.user);
+    });
+    return fits ? std::optional(Fusion::Row) : std::nullopt;
+  }
+
+  Fusion& start(Operation* op, Fusion::Kind kind, Fusion::Role role) {
+    fusions_.push_back(std::make_unique<Fusion>());
+    Fusion& fusion = *fusions_.back();
+    fusion.kind = kind;
+    fusion.last = positions_[op];
+    join(op, fusion, role);
+    return fusion;
+  }
+  void join(Operation* op, Fusion& fusion, Fusion::Role role) {
+    if (!fusion.roles.insert({op, role}).second) return;
+    homes_[op].insert(&fusion);
+  }
+
+  // Program order, buffers read and written.
+  void finish(Fusion& fusion) {
+    SmallVector<std::pair<Operation*, Fusion::Role>> ordered(fusion.roles.begin(), fusion.roles.end());
+    llvm::sort(ordered, [&](auto& a, auto& b) { return positions_[a.first] < positions_[b.first]; });
+    fusion.roles.clear();
+    for (auto& [op, role] : ordered) fusion.roles.insert({op, role});
+    auto is_computed_here = [&](Value v) { return v.getDefiningOp() && fusion.roles.count(v.getDefiningOp()); };
+    auto read = [&](Value v) {
+      if (!is_computed_here(v) && !is_splat(v.getDefiningOp())) fusion.inputs.insert(v);
+    };
+    for (auto& [op, role] : ordered) {
+      for (Value v : op->getOperands()) read(v);
+      for (Region& region : op->getRegions())
+        region.walk([&](Operation* inner) {
+          for (Value v : inner->getOperands())
+            if (v.getParentBlock() == op->getBlock()) read(v);
+        });
+      if (role == Fusion::Inline) continue;
+      for (Value v : op->getResults())
+        if (llvm::any_of(v.getUsers(), [&](Operation* user) {
+              if (user->getBlock() != op->getBlock()) user = op->getBlock()->findAncestorOpInBlock(*user);
+              return user->hasTrait<OpTrait::IsTerminator>() ||
+                     llvm::any_of(homes_[user], [&](Fusion* home) { return home != &fusion && !homes_[op].contains(home); });
+            }) || (fusion.kind != Fusion::Rows && role == Fusion::Element && !is_expression(op)))
+          if (!is_free_here(op)) fusion.outputs.insert(v);
+    }
+  }
+  // Emitted again wherever it is used, so never written for others.
+  bool is_free_here(Operation* op) {
+    return homes_[op].size() > 1 || ((is_view(op) || isa<IotaOp>(op) || is_splat(op)) && homes_[op].size() == 1 && !written_for_others(op));
+  }
+  bool written_for_others(Operation* op) {
+    for (Operation* user : op->getUsers()) {
+      if (user->hasTrait<OpTrait::IsTerminator>()) return true;
+      for (Fusion* home : homes_[user])
+        if (!homes_[op].contains(home)) return true;
+    }
+    return false;
+  }
+
+  func::FuncOp main_;
+  std::vector<std::unique_ptr<Fusion>> fusions_;
+  DenseMap<Operation*, int> positions_;
+  DenseMap<Operation*, llvm::SmallSetVector<Fusion*, 2>> homes_;
+};
+
+}  // namespace
+
+Operation* simple_reducer(Block& body) {
+  if (body.getNumArguments() != 2 || llvm::range_size(body) != 2) return nullptr;
+  Operation& op = body.front();
+  if (!isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(op) || body.getTerminator()->getOperand(0) != op.getResult(0)) return nullptr;
+  bool straight = op.getOperand(0) == body.getArgument(0) && op.getOperand(1) == body.getArgument(1);
+  bool swapped = op.getOperand(1) == body.getArgument(0) && op.getOperand(0) == body.getArgument(1);
+  return straight || swapped ? &op : nullptr;
+}
+
+std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) {
+  auto type = shaped(v);
+  if (is_buffer(v)) {
+    View view{v, 0, SmallVector<int64_t>(type.getShape()), SmallVector<int64_t>(type.getRank(), 1)};
+    for (int64_t d = type.getRank() - 2; d >= 0; --d) view.strides[d] = view.strides[d + 1] * view.shape[d + 1];
+    return view;
+  }
+  Operation* op = v.getDefiningOp();
+  if (!op || !is_view(op)) return std::nullopt;
+  auto inner = view_of(op->getOperand(0), is_buffer);
+  if (!inner) return std::nullopt;
+  View view{inner->base, inner->offset, SmallVector<int64_t>(type.getShape()), SmallVector<int64_t>(type.getRank(), 0)};
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    for (auto [k, d] : llvm::enumerate(transpose.getPermutation())) view.strides[k] = inner->strides[d];
+  } else if (auto slice = dyn_cast<SliceOp>(op)) {
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      view.offset += slice.getStartIndices()[d] * inner->strides[d];
+      view.strides[d] = slice.getStrides()[d] * inner->strides[d];
+    }
+  } else if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
+    for (auto [k, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+      if (inner->shape[k] != 1 || type.getDimSize(d) == 1) view.strides[d] = inner->strides[k];
+  } else {
+    // Each run of dimensions that is reshaped must itself be dense.
+    ArrayRef<int64_t> from = inner->shape, to = view.shape;
+    size_t i = 0, j = 0;
+    while (i < from.size() || j < to.size()) {
+      size_t i0 = i, j0 = j;
+      int64_t size_i = 1, size_j = 1;
+      if (i < from.size()) size_i *= from[i++];
+      if (j < to.size()) size_j *= to[j++];
+      while (size_i != size_j) {
+        if (size_i < size_j && i < from.size()) size_i *= from[i++];
+        else if (j < to.size()) size_j *= to[j++];
+        else return std::nullopt;
+      }
+      int64_t stride = 1;
+      bool known = false;
+      for (size_t d = i; d-- > i0;) {
+        if (from[d] == 1) continue;
+        if (known && inner->strides[d] != stride) return std::nullopt;
+        if (!known) stride = inner->strides[d], known = true;
+        stride *= from[d];
+      }
+      int64_t innermost = known ? stride / std::max<int64_t>(size_i, 1) : 1;
+      for (size_t d = j; d-- > j0;) {
+        view.strides[d] = innermost;
+        innermost *= to[d];
+      }
+    }
+  }
+  return view;
+}
+
+FailureOr<std::vector<Fusion>> fuse(func::FuncOp main) { return Fuser(main).run(); }
+
+}  // namespace cresset::cpu

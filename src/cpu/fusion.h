@@ -1,0 +1,55 @@
+// Partitions a program into kernels. One pass from the last operation to the first: an operation joins the kernel of its
+// users when it can be computed there, so each value is written to memory only where someone else needs it.
+#pragma once
+
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "stablehlo/dialect.h"
+
+namespace cresset::cpu {
+
+/// A strided window into a materialised value: what slices, transposes, reshapes and broadcasts amount to.
+struct View {
+  mlir::Value base;
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> shape, strides;  // in elements
+};
+
+struct Fusion {
+  enum Kind {
+    Rows,         ///< element-wise over `shape`, with reductions of its last dimension: one pass for each row
+    Reduce,       ///< any other reduction
+    Concatenate,
+    Dot,
+    Convolution,
+    Window,       ///< reduce_window
+    SelectAndScatter,
+    Scatter,
+    Sort,
+  };
+  /// How an operation lives in a Rows kernel.
+  enum Role {
+    Element,  ///< at the kernel's own index: may be written out, kept for a later pass over the row
+    Row,      ///< once for each row
+    Inline,   ///< at whatever index its user asks for
+  };
+  Kind kind;
+  int last = 0;                                   ///< position of its last operation: kernels run in this order
+  llvm::SmallVector<int64_t> shape;
+  llvm::MapVector<mlir::Operation*, Role> roles;  ///< program order after fuse()
+  llvm::SetVector<mlir::Value> outputs, inputs;   ///< buffers written and read
+};
+
+/// The view of `v` in terms of a value that `is_buffer`; no value if some step can't be expressed by strides.
+std::optional<View> view_of(mlir::Value v, llvm::function_ref<bool(mlir::Value)> is_buffer);
+
+/// In the order of execution. Fails, with an error at it, on an operation that no kernel can hold.
+mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main);
+
+/// Whether a reduction's body is one binary operation of its two arguments; that operation.
+mlir::Operation* simple_reducer(mlir::Block& body);
+
+}  // namespace cresset::cpu
