@@ -15,6 +15,8 @@
 #include "llvm/Target/TargetMachine.h"
 #include "runtime/thread_pool.h"
 
+extern "C" void cresset_stable_sort(int64_t* order, int64_t n, bool (*less)(void*, int64_t, int64_t), void* context);
+
 namespace cresset::cpu {
 namespace {
 
@@ -87,10 +89,11 @@ llvm::Expected<std::unique_ptr<Jit>> compile_modules(std::vector<llvm::orc::Thre
   auto generator = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit->getDataLayout().getGlobalPrefix());
   if (!generator) return generator.takeError();
   jit->getMainJITDylib().addGenerator(std::move(*generator));
-  // One function is reached by address: our library may be loaded privately.
+  // What the kernels call is reached by address: our library may be loaded privately.
   llvm::orc::SymbolMap symbols;
-  symbols[jit->mangleAndIntern("cresset_parallel_for")] = {llvm::orc::ExecutorAddr::fromPtr(&parallel_for),
-                                                           llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  auto flags = llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable;
+  symbols[jit->mangleAndIntern("cresset_parallel_for")] = {llvm::orc::ExecutorAddr::fromPtr(&parallel_for), flags};
+  symbols[jit->mangleAndIntern("cresset_stable_sort")] = {llvm::orc::ExecutorAddr::fromPtr(&cresset_stable_sort), flags};
   if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols)))) return error;
 
   jit->getIRTransformLayer().setTransform(

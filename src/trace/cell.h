@@ -10,6 +10,9 @@
 
 namespace cresset::trace {
 
+Value read(const at::Tensor& t);
+void write(const at::Tensor& t, Value v);
+
 class Cell final : public c10::StorageImpl {
  public:
   Cell(c10::SymInt bytes, c10::Allocator* allocator, bool resizable);
@@ -25,14 +28,25 @@ class Cell final : public c10::StorageImpl {
   const Value& content() const { return content_; }
   void set_content(Value v);
   bool pending() const;
+  /// Grows or shrinks the storage; bytes that stay keep their values.
+  void resize(size_t bytes);
+  /// The leaf that held the bytes before what is pending now.
+  const Node* origin() const { return origin_; }
+  /// What was pending has been computed: it is this leaf's bytes.
+  void materialise(NodePtr leaf);
+  /// All live cells, for the trace.
+  static Cell* first();
+  Cell* next() const { return next_; }
 
  private:
   Value content_;
   // The last full write, so that reading back through the same window (also a permuted one) needs no node.
   Value last_;
   at::DimVector last_sizes_, last_strides_;
-  Cell *previous_ = nullptr, *next_ = nullptr;  // all live cells
-  friend class Trace;
+  const Node* origin_ = nullptr;  // alive as long as the pending value refers to it; compared only
+  Cell *previous_ = nullptr, *next_ = nullptr;
+  friend Value read(const at::Tensor& t);
+  friend void write(const at::Tensor& t, Value v);
 };
 
 /// The value seen through a tensor's window.
@@ -48,6 +62,13 @@ BufferPtr bytes(const at::Tensor& t);
 BufferPtr bytes(Cell& cell);
 /// The cell's content becomes this buffer (bytes of the whole storage).
 void replace_bytes(Cell& cell, BufferPtr buffer, at::ScalarType dtype);
+
+/// `v` in another dtype, or broadcast to `sizes` by PyTorch's rules.
+Value converted(Value v, at::ScalarType dtype);
+Value expanded(Value v, at::IntArrayRef sizes);
+
+/// The allocator of the device's storages; it gives no bytes.
+c10::Allocator* device_allocator();
 
 /// Runs all that is pending for all live cells.
 void sync();

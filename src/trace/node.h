@@ -9,6 +9,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
@@ -62,6 +63,8 @@ struct Operator {
   bool composite;        ///< emitted as stablehlo.composite "aten.gelu"
   /// Emits the node's results; generated, it decodes operands and attributes and calls the typed lowering function.
   void (*lower)(lowering::Builder&, const Node&);
+  /// Names of the node's attributes, null-terminated.
+  const char* const* attributes;
 };
 
 /// Operators that are not ATen's. Their lowerings are in lowering/builtin.cpp.
@@ -99,8 +102,11 @@ class Node final : public c10::intrusive_ptr_target {
   const BufferPtr& buffer() const { return buffer_; }
   uint64_t number_bits() const { return number_bits_; }  ///< builtin::scalar: the value's bits (double, int64_t or bool)
 
+  void release_resources() override;
+
  private:
   friend class NodeFactory;
+  bool shared_ = false;  // in the table of pending nodes
   const Operator* op_ = nullptr;
   Operands operands_;
   Attributes attributes_;
@@ -109,6 +115,21 @@ class Node final : public c10::intrusive_ptr_target {
   BufferPtr buffer_;
   uint64_t number_bits_ = 0;
 };
+
+/// Makes nodes. Equal pending nodes are one node, so common subexpressions are shared as they are recorded.
+class NodeFactory {
+ public:
+  static NodePtr make(const Operator& op, Node::Operands operands, Node::Attributes attributes, Node::Types types);
+  /// Leaves are never shared.
+  static NodePtr input(BufferPtr buffer, TensorType type);
+  static NodePtr scalar(uint64_t bits, at::ScalarType dtype);
+};
+
+/// One result nodes in short.
+Value make_value(const Operator& op, Node::Operands operands, Node::Attributes attributes, TensorType type);
+
+/// Guards nodes, cells and caches. Recursive: backward runs on autograd's thread, kernels call each other.
+std::recursive_mutex& trace_mutex();
 
 inline const TensorType& Value::type() const { return node->types()[index]; }
 

@@ -31,7 +31,8 @@ struct Layout {
 
 class Recorder {
  public:
-  explicit Recorder(const Operator& op);  // counts, and takes the trace's lock
+  /// Counts, and takes the trace's lock. `in_place`: the result will be written over an argument.
+  explicit Recorder(const Operator& op, bool in_place = false);
   ~Recorder();
 
   /// A tensor argument. An undefined tensor is an absent optional. A CPU tensor of rank 0 is taken as a number;
@@ -48,6 +49,8 @@ class Recorder {
   void scalar(const std::optional<at::Scalar>& value);
   /// A Scalar that is always a program input (fused optimizers' lr, a generator's seed and offset).
   void number(const at::Scalar& value);
+  /// Seed and offset of the generator, as the last two arguments of a random operator.
+  void random(std::pair<int64_t, int64_t> seed_and_offset);
 
   void attribute(Attribute value);
   void attribute(c10::string_view value);
@@ -75,6 +78,7 @@ class Recorder {
   at::Tensor meta(const at::Tensor& t);
   std::optional<at::Tensor> meta(const std::optional<at::Tensor>& t);
   std::vector<at::Tensor> meta(at::TensorList list);
+  std::vector<at::Tensor> meta(const at::ITensorListRef& list);
 
   /// New tensors over the results.
   at::Tensor result(size_t index = 0);
@@ -99,10 +103,18 @@ class Recorder {
     std::apply([&](const auto&... t) { (all.push_back(layouts_of(t).front()), ...); }, tuple);
     return all;
   }
-  const Value& node();  // makes (or finds) the node once the layouts are known
+  const NodePtr& node();  // made (or found) once the layouts are known
+  void number_operand(const at::Scalar& value, bool in_attribute);
 
-  struct State;
-  State* state_;  // one per thread, reused: recording allocates nothing
+  std::unique_lock<std::recursive_mutex> lock_;
+  const Operator& op_;
+  bool in_place_;
+  Node::Operands operands_;
+  Node::Attributes attributes_;
+  c10::SmallVector<uint64_t, 48> key_;  // of the shape cache
+  const std::vector<Layout>* layouts_ = nullptr;
+  std::vector<NodePtr> numbers_;  // promoted scalars, appended to the operands
+  NodePtr node_;
 };
 
 }  // namespace cresset::trace

@@ -1,0 +1,316 @@
+"""Reads ops/aten.yaml and PyTorch's own native_functions.yaml; writes the device's kernels, the operators' descriptions and
+the declarations of their lowerings.
+
+    python codegen/generate.py --ops ops/aten.yaml --lowerings src/lowering --out build/src/generated
+
+An entry of ops/aten.yaml names a functional overload and says how it is treated:
+
+    - func: gelu            # as in native_functions.yaml: name or name.overload
+      composite: true       # emitted as stablehlo.composite "aten.gelu"
+      when: "dim >= 0"      # C++ over the arguments; where it is false the operator falls back to the CPU (counted)
+      shape: own            # result shapes from shapes::<name> instead of PyTorch's meta function
+      numbers: [lr]         # Scalar or float arguments that are inputs of the program from the start
+      whole: true           # a gradient operator that PyTorch would decompose: kept whole (it has no second derivative then)
+      random: true          # two more lowering arguments: seed and offset of the device's generator
+
+In-place and out variants come from the same entry.
+"""
+
+import argparse
+import difflib
+import pathlib
+import re
+import sys
+
+import yaml
+from torchgen import local
+from torchgen.api.types import NativeSignature
+from torchgen.gen import get_grouped_native_functions, parse_native_yaml
+from torchgen.model import BaseTy, BaseType, ListType, NativeFunctionsGroup, OptionalType
+from torchgen.packaged import __path__ as packaged_path
+
+KEYS = {"func", "composite", "when", "shape", "numbers", "random", "whole"}
+IGNORED = {BaseTy.Layout, BaseTy.Device, BaseTy.MemoryFormat}
+PARTS = 4
+
+
+class TableError(Exception):
+    """A mistake in the table; its text says what to do."""
+
+
+def identifier(name):
+    """C++ name of an overload's lowering: add.Tensor → add, pow.Tensor_Scalar → pow_Tensor_Scalar."""
+    base, _, overload = name.partition(".")
+    return base if overload in ("", "Tensor") else f"{base}_{overload}"
+
+
+def read_table(path):
+    try:
+        entries = yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        raise TableError(f"{path}: not valid YAML: {error}")
+    if not isinstance(entries, list):
+        raise TableError(f"{path}: expected a list of entries '- func: NAME'")
+    seen = set()
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, dict) or "func" not in entry:
+            raise TableError(f"{path}: entry {i + 1} has no 'func': {entry!r}")
+        unknown = set(entry) - KEYS
+        if unknown:
+            raise TableError(f"{path}: {entry['func']}: unknown key {sorted(unknown)[0]!r}; known are {', '.join(sorted(KEYS))}")
+        if entry["func"] in seen:
+            raise TableError(f"{path}: {entry['func']} is listed twice")
+        seen.add(entry["func"])
+    return entries
+
+
+class Argument:
+    """One argument of the schema: how it is recorded, decoded and declared."""
+
+    def __init__(self, argument, numbers):
+        self.name = argument.name
+        self.optional = isinstance(argument.type, OptionalType)
+        inner = argument.type.elem if self.optional else argument.type
+        self.list = isinstance(inner, ListType)
+        if self.list:
+            inner = inner.elem
+            self.optional_elements = isinstance(inner, OptionalType)
+            if self.optional_elements:
+                inner = inner.elem
+        if not isinstance(inner, BaseType):
+            raise TableError(f"argument {argument.name} of type {argument.type} is not supported by codegen/generate.py")
+        self.base = inner.name
+        self.number = argument.name in numbers
+        self.tensor = self.base == BaseTy.Tensor
+        self.ignored = self.base in IGNORED or argument.name == "pin_memory"
+        self.generator = self.base == BaseTy.Generator
+        self.scalar = self.base == BaseTy.Scalar or self.number
+
+    def record(self):
+        if self.ignored or self.generator:
+            return ""
+        if self.tensor:
+            return f'r.tensor{"s" if self.list else ""}({self.name}, "{self.name}");'
+        if self.number:
+            return f"r.number({self.name});"
+        if self.scalar:
+            return f"r.scalar({self.name});"
+        if self.list or self.optional or self.base == BaseTy.str:
+            return f"r.attribute({self.name});"
+        cast = {BaseTy.int: "int64_t", BaseTy.SymInt: "int64_t", BaseTy.float: "double", BaseTy.bool: "bool", BaseTy.ScalarType: "at::ScalarType"}
+        return f"r.attribute(trace::Attribute({cast[self.base]}({self.name})));"
+
+    def declared(self):
+        """Type in the lowering's declaration."""
+        if self.tensor:
+            return "llvm::ArrayRef<Value>" if self.list else "Value"
+        base = {BaseTy.int: "int64_t", BaseTy.SymInt: "int64_t", BaseTy.float: "double", BaseTy.bool: "bool",
+                BaseTy.ScalarType: "at::ScalarType", BaseTy.str: "llvm::StringRef", BaseTy.Scalar: "Scalar"}[self.base]
+        if self.number:
+            base = "Scalar"
+        if self.list:
+            base = "const std::vector<bool>&" if base == "bool" else f"llvm::ArrayRef<{base}>"
+        return f"std::optional<{base}>" if self.optional else base
+
+    def decode(self):
+        if self.tensor:
+            return "d.tensors()" if self.list else "d.tensor()"
+        kind = {BaseTy.int: "integer", BaseTy.SymInt: "integer", BaseTy.float: "number", BaseTy.bool: "boolean",
+                BaseTy.ScalarType: "dtype", BaseTy.str: "string", BaseTy.Scalar: "scalar"}[self.base]
+        if self.number:
+            kind = "scalar"
+        if self.list:
+            kind += "s"
+        return f"d.{'optional_' if self.optional else ''}{kind}()"
+
+
+class Entry:
+    def __init__(self, entry, group, function):
+        self.name = entry["func"]
+        self.options = entry
+        self.function = function
+        self.group = group
+        self.id = identifier(self.name)
+        schema = function.func
+        try:
+            self.arguments = [Argument(a, entry.get("numbers", [])) for a in schema.arguments.flat_all]
+        except (TableError, KeyError) as error:
+            raise TableError(f"ops/aten.yaml: {self.name}: {error}")
+        self.results = len(schema.returns)
+        self.result_list = self.results == 1 and isinstance(schema.returns[0].type, ListType)
+        self.random = entry.get("random", False) or any(a.generator for a in self.arguments)
+
+    @property
+    def base(self):
+        return self.name.partition(".")[0]
+
+    @property
+    def overload(self):
+        return self.name.partition(".")[2]
+
+    def declaration(self):
+        arguments = [f"{a.declared()} {a.name}" for a in self.arguments if not (a.ignored or a.generator)]
+        if self.random:
+            arguments += ["Scalar seed", "Scalar offset"]
+        result = "Value" if self.results == 1 and not self.result_list else "Values"
+        return f"{result} {self.id}(Builder& b{''.join(', ' + a for a in arguments)});"
+
+    def operator(self):
+        names = ", ".join(f'"{a.name}"' for a in self.arguments if not a.ignored and not a.generator and (not a.tensor or a.list))
+        if self.random:
+            names += (", " if names else "") + '"seed", "offset"'
+        decoded = "".join(f", {a.decode()}" for a in self.arguments if not (a.ignored or a.generator))
+        if self.random:
+            decoded += ", d.scalar(), d.scalar()"
+        composite = str(bool(self.options.get("composite"))).lower()
+        # Braces keep the decoding in the order of the arguments.
+        locals_ = "".join(f" auto&& a{i} = {x};" for i, x in enumerate(decoded.split(", ")[1:]))
+        passed = "".join(f", a{i}" for i in range(len(decoded.split(", ")) - 1))
+        return (f'static Counter {self.id}_counter("cresset::{self.base}");\n'
+                f'static const char* const {self.id}_attributes[] = {{{names}{", " if names else ""}nullptr}};\n'
+                f'const trace::Operator {self.id}{{"aten::{self.base}", "{self.overload}", &{self.id}_counter, {composite},\n'
+                f"    [](Builder& b, const trace::Node& n) {{ Decoder d(b, n);{locals_} b.set_results(aten::{self.id}(b{passed})); }},\n"
+                f"    {self.id}_attributes}};\n")
+
+    def kernel(self, variant):
+        """One kernel; variant is the torchgen function of the functional, in-place or out form."""
+        with local.parametrize(use_const_ref_for_mutable_tensors=variant.use_const_ref_for_mutable_tensors,
+                               use_ilistref_for_tensor_lists=variant.part_of_structured_group):
+            return self.kernel_text(variant)
+
+    def kernel_text(self, variant):
+        kind = variant.func.kind().name
+        signature = NativeSignature(variant.func, symint=False)
+        name = "kernel_" + str(variant.func.name).replace(".", "_")
+        lines = []
+        if "when" in self.options:
+            lines.append(f'if (!({self.options["when"]})) return at::native::call_fallback_fn<&device::fallback, ATEN_OP2({variant.func.name.name}, {variant.func.name.overload_name or ""})>::call('
+                         + ", ".join(a.name for a in signature.arguments()) + ");"
+                         if variant.func.name.overload_name else
+                         f'if (!({self.options["when"]})) return at::native::call_fallback_fn<&device::fallback, ATEN_OP({variant.func.name.name})>::call('
+                         + ", ".join(a.name for a in signature.arguments()) + ");")
+        lines.append(f"trace::Recorder r(op::{self.id}{', true' if kind == 'inplace' else ''});")
+        lines += [a.record() for a in self.arguments if a.record()]
+        if self.random:
+            generator = next((a.name for a in self.arguments if a.generator), "std::nullopt")
+            lines.append(f"r.random(device::next_random({generator}));")
+        passed = "".join(", r.meta(%s)" % a.name if a.tensor and not (a.list and a.optional_elements) else ", " + a.name for a in self.arguments)
+        plain = passed[2:]
+        if self.options.get("shape") == "own":
+            lines.append(f"r.infer_layouts([&] {{ return shapes::{self.id}({', '.join(a.name for a in self.arguments if not (a.ignored or a.generator))}); }});")
+        else:
+            lines.append(f"r.infer([&] {{ return at::redispatch::{self.redispatched()}(trace::meta_keys{passed}); }});")
+        results = [a.name for a in variant.func.arguments.out] if kind == "out" else []
+        if kind == "functional":
+            if self.result_list:
+                lines.append("return r.all_results();")
+            elif self.results == 1:
+                lines.append("return r.result();")
+            else:
+                lines.append(f"return r.results(std::make_index_sequence<{self.results}>());")
+        elif kind == "inplace":
+            lines += ["r.write(self);", "return self;"]
+        else:
+            lines += [f"r.write_out({name_}, {i});" for i, name_ in enumerate(results)]
+            lines.append(f"return {results[0]};" if len(results) == 1 else
+                         f"return {signature.returns_type().cpp_type()}({', '.join(results)});")
+        body = "\n  ".join(lines)
+        return name, f"{signature.defn(name)} {{\n  {body}\n}}\n"
+
+    def redispatched(self):
+        return self.function.func.name.name.base if not self.function.func.name.name.inplace else str(self.function.func.name.name)
+
+    def variants(self):
+        if not isinstance(self.group, NativeFunctionsGroup):
+            return [self.function]
+        names = {a.name for a in self.arguments}
+        return [f for f in (self.group.functional, self.group.inplace, self.group.out)
+                if f is not None and names <= {a.name for a in f.func.arguments.flat_all}]
+
+
+def native_functions():
+    root = pathlib.Path(list(packaged_path)[0]) / "ATen" / "native"
+    parsed = parse_native_yaml(str(root / "native_functions.yaml"), str(root / "tags.yaml"))
+    by_name = {}
+    for group in get_grouped_native_functions(parsed.native_functions):
+        functions = group.functions() if isinstance(group, NativeFunctionsGroup) else [group]
+        for function in functions:
+            by_name[str(function.func.name)] = (group, function)
+    return by_name
+
+
+def resolve(entries, functions, table):
+    resolved = []
+    for entry in entries:
+        name = entry["func"]
+        if name not in functions:
+            near = difflib.get_close_matches(name, functions, n=3)
+            overloads = [n for n in functions if n.partition(".")[0] == name.partition(".")[0]]
+            hint = ", ".join(overloads[:8] or near)
+            raise TableError(f"{table}: {name} is no operator of PyTorch" + (f"; did you mean {hint}?" if hint else "; see native_functions.yaml"))
+        group, function = functions[name]
+        if function.func.kind().name not in ("functional", "inplace"):
+            raise TableError(f"{table}: {name} is an {function.func.kind().name} overload; list the functional one, its variants are generated from it")
+        if function.has_composite_implicit_autograd_kernel and not entry.get("whole"):
+            raise TableError(f"{table}: {name} decomposes before it reaches a device; a kernel for it would lose its gradient. List the operators it decomposes to")
+        resolved.append(Entry(entry, group, function))
+    return resolved
+
+
+def check_lowerings(entries, folder):
+    """Every entry needs a definition in src/lowering, every definition in namespace aten an entry."""
+    text = "\n".join(p.read_text() for p in sorted(folder.glob("*.cpp")))
+    missing = [e for e in entries if not re.search(rf"\bValues? {re.escape(e.id)}\(Builder& b\b", text)]
+    if missing:
+        raise TableError("lowerings are missing; write in src/lowering/ (a file per family):\n\n" +
+                         "\n".join("    " + e.declaration()[:-1] + " { … }" for e in missing))
+
+
+HEADER = "// Generated by codegen/generate.py from ops/aten.yaml. Do not edit.\n"
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def generate(entries, out):
+    write(out / "lowerings.h", HEADER + '#pragma once\n#include "lowering/builder.h"\n\nnamespace cresset::lowering::aten {\n\n' +
+          "\n".join(e.declaration() for e in entries) + "\n\n}  // namespace cresset::lowering::aten\n")
+    write(out / "operators.h", HEADER + '#pragma once\n#include "trace/node.h"\n\nnamespace cresset::op {\n\n' +
+          "\n".join(f"extern const trace::Operator {e.id};" for e in entries) + "\n\n}  // namespace cresset::op\n")
+    write(out / "operators.cpp", HEADER + '#include "generated/operators.h"\n#include "generated/lowerings.h"\n#include "lowering/decoder.h"\n\n'
+          "namespace cresset::op {\n\nusing namespace lowering;\n\n" + "\n".join(e.operator() for e in entries) + "\n}  // namespace cresset::op\n")
+    kernels = []
+    for e in entries:
+        for variant in e.variants():
+            name, text = e.kernel(variant)
+            kernels.append((str(variant.func.name), name, text))
+    for part in range(PARTS):
+        mine = kernels[part::PARTS]
+        write(out / f"kernels_{part}.cpp", HEADER + '#include <ATen/RedispatchFunctions.h>\n#include <ATen/native/CPUFallback.h>\n#include <torch/library.h>\n\n#include "device/fallback.h"\n'
+              '#include "device/generator.h"\n#include "device/shapes.h"\n#include "generated/operators.h"\n#include "trace/recorder.h"\n\n'
+              "namespace cresset {\nnamespace {\n\n" + "\n".join(text for _, _, text in mine) +
+              "\nTORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {\n" +
+              "".join(f'  m.impl("{schema}", TORCH_FN({name}));\n' for schema, name, _ in mine) + "}\n\n}  // namespace\n}  // namespace cresset\n")
+    write(out / "operators.md", "# Operators\n\nGenerated from `ops/aten.yaml`.\n\n| operator | composite | condition |\n|---|---|---|\n" +
+          "".join(f"| `{e.name}` | {'`aten.' + e.base + '`' if e.options.get('composite') else ''} | {e.options.get('when', '')} |\n" for e in entries))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ops", type=pathlib.Path, required=True)
+    parser.add_argument("--lowerings", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    options = parser.parse_args()
+    try:
+        entries = resolve(read_table(options.ops), native_functions(), options.ops)
+        check_lowerings(entries, options.lowerings)
+    except TableError as error:
+        sys.exit(f"error: {error}")
+    generate(entries, options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+// One emitter for each kind of fusion. Each fills in the body of its kernel and says how it is to be launched.
+#pragma once
+
+#include "cpu/element.h"
+#include "cpu/emitter.h"
+#include "cpu/fusion.h"
+
+namespace cresset::cpu {
+
+/// Where a kernel finds its values: positions in its array of buffers, outputs first, then inputs.
+class Slots {
+ public:
+  explicit Slots(const Fusion& fusion) {
+    for (mlir::Value v : fusion.outputs) slots_[v] = int(slots_.size());
+    for (mlir::Value v : fusion.inputs) slots_.insert({v, int(slots_.size())});
+  }
+  int count() const { return int(slots_.size()); }
+  int at(mlir::Value v) const { return slots_.lookup(v); }
+  bool has(mlir::Value v) const { return slots_.count(v); }
+
+ private:
+  llvm::DenseMap<mlir::Value, int> slots_;
+};
+
+/// What every emitter works with.
+struct KernelContext {
+  KernelEmitter& k;
+  const Fusion& fusion;
+  const Slots& slots;
+  Kernel& kernel;
+
+  IR buffer(mlir::Value v) const { return k.buffer(slots.at(v)); }
+  /// Reads materialised values; leaves the rest to be emitted in place.
+  ElementEmitter elements(int lanes) const;
+};
+
+llvm::Error emit_rows(KernelContext& c);
+llvm::Error emit_reduce(KernelContext& c);
+llvm::Error emit_concatenate(KernelContext& c);
+llvm::Error emit_dot(KernelContext& c);
+llvm::Error emit_convolution(KernelContext& c);
+llvm::Error emit_window(KernelContext& c);
+llvm::Error emit_select_and_scatter(KernelContext& c);
+llvm::Error emit_scatter(KernelContext& c);
+llvm::Error emit_sort(KernelContext& c);
+
+/// The neutral element of a simple reducer.
+IR neutral(KernelEmitter& k, mlir::Operation* reducer, llvm::Type* type);
+/// Folds the lanes of a vector into one value.
+IR fold_lanes(KernelEmitter& k, ElementEmitter& scalar, mlir::Operation* reducer, IR vector, int lanes);
+/// Splits a flat index into positions along `shape`.
+Indices delinearise(KernelEmitter& k, llvm::ArrayRef<int64_t> shape, IR flat);
+
+}  // namespace cresset::cpu

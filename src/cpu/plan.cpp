@@ -1,0 +1,118 @@
+#include "cpu/plan.h"
+
+#include <map>
+
+#include "cpu/element.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+// Free blocks by offset; first fit, neighbours merged.
+class Arena {
+ public:
+  int64_t take(int64_t bytes) {
+    for (auto it = free_.begin(); it != free_.end(); ++it)
+      if (it->second >= bytes) {
+        auto [offset, size] = *it;
+        free_.erase(it);
+        if (size > bytes) free_[offset + bytes] = size - bytes;
+        return offset;
+      }
+    // The last free block may grow at the end.
+    int64_t offset = end_;
+    if (!free_.empty() && free_.rbegin()->first + free_.rbegin()->second == end_) {
+      offset = free_.rbegin()->first;
+      free_.erase(offset);
+    }
+    end_ = offset + bytes;
+    return offset;
+  }
+  void give(int64_t offset, int64_t bytes) {
+    auto it = free_.emplace(offset, bytes).first;
+    if (auto next = std::next(it); next != free_.end() && offset + it->second == next->first) {
+      it->second += next->second;
+      free_.erase(next);
+    }
+    if (it != free_.begin())
+      if (auto before = std::prev(it); before->first + before->second == it->first) {
+        before->second += it->second;
+        free_.erase(it);
+      }
+  }
+  int64_t end() const { return end_; }
+
+ private:
+  std::map<int64_t, int64_t> free_;
+  int64_t end_ = 0;
+};
+
+// The kernel reads the input only where it writes the output.
+bool reads_in_step(const Fusion& fusion, Value input) {
+  if (fusion.kind != Fusion::Rows || cast<RankedTensorType>(input.getType()).getShape() != ArrayRef<int64_t>(fusion.shape)) return false;
+  for (auto& [op, role] : fusion.roles) {
+    if (isa<ReduceOp>(op)) return false;
+    if (llvm::is_contained(op->getOperands(), input) && (role != Fusion::Element || !is_elementwise(op))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int64_t value_bytes(Value v) {
+  auto type = cast<RankedTensorType>(v.getType());
+  return type.getNumElements() * element_bytes(type.getElementType());
+}
+
+BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, ArrayRef<int> aliased) {
+  BufferPlan plan;
+  Block& block = main.getBody().front();
+  for (auto [i, argument] : llvm::enumerate(block.getArguments())) plan.places[argument] = {Place::Input, int64_t(i)};
+  DenseMap<Value, int> made, last_read;
+  for (auto [i, fusion] : llvm::enumerate(fusions)) {
+    for (Value v : fusion.outputs) made[v] = int(i);
+    for (Value v : fusion.inputs) {
+      last_read[v] = int(i);
+      if (auto constant = v.getDefiningOp<ConstantOp>(); constant && !plan.places.count(v)) {
+        plan.places[v] = {Place::Constant, int64_t(plan.constants.size())};
+        plan.constants.push_back(v);
+      }
+    }
+  }
+  DenseMap<Value, int> held;  // until after the last kernel
+  for (auto [j, v] : llvm::enumerate(block.getTerminator()->getOperands())) {
+    bool direct = made.count(v) && !plan.places.count(v);
+    if (direct && aliased[j] >= 0) {
+      Value input = block.getArgument(aliased[j]);
+      int writer = made[v], reader = last_read.count(input) ? last_read[input] : -1;
+      direct = reader < writer || (reader == writer && reads_in_step(fusions[writer], input));
+    }
+    if (direct) {
+      plan.places[v] = {Place::Output, int64_t(j)};
+    } else {
+      held[v] = 1;
+      plan.copies.push_back({{}, int(j), value_bytes(v)});
+    }
+  }
+
+  Arena arena;
+  std::vector<std::vector<Value>> dying(fusions.size() + 1);
+  auto rounded = [](int64_t bytes) { return std::max<int64_t>((bytes + 63) / 64 * 64, 64); };
+  for (auto [i, fusion] : llvm::enumerate(fusions)) {
+    for (Value v : fusion.outputs) {
+      if (plan.places.count(v)) continue;
+      int64_t bytes = rounded(value_bytes(v));
+      plan.temporary_bytes += bytes;
+      plan.places[v] = {Place::Arena, arena.take(bytes)};
+      if (!held.count(v)) dying[last_read.count(v) ? std::max(last_read[v], int(i)) : int(i)].push_back(v);
+    }
+    for (Value v : dying[i]) arena.give(plan.places[v].index, rounded(value_bytes(v)));
+  }
+  plan.arena_bytes = arena.end();
+  for (Copy& copy : plan.copies) copy.from = plan.places.lookup(block.getTerminator()->getOperand(copy.output));
+  return plan;
+}
+
+}  // namespace cresset::cpu

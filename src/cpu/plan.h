@@ -1,0 +1,34 @@
+// Where every value of a program lives while it runs.
+#pragma once
+
+#include <vector>
+
+#include "cpu/fusion.h"
+
+namespace cresset::cpu {
+
+struct Place {
+  enum Kind { Input, Output, Constant, Arena } kind = Arena;
+  int64_t index = 0;  ///< of the input, output or constant; byte offset in the arena
+};
+
+/// An output that could not be written where it belongs: copied there at the end.
+struct Copy {
+  Place from;
+  int output;
+  int64_t bytes;
+};
+
+struct BufferPlan {
+  llvm::DenseMap<mlir::Value, Place> places;
+  std::vector<mlir::Value> constants;
+  std::vector<Copy> copies;
+  int64_t arena_bytes = 0, temporary_bytes = 0;
+};
+
+/// `aliased[j]` is the input that output j may overwrite, or -1. Temporaries share memory when their lifetimes don't meet.
+BufferPlan plan_buffers(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, llvm::ArrayRef<int> aliased);
+
+int64_t value_bytes(mlir::Value v);
+
+}  // namespace cresset::cpu

@@ -1,0 +1,171 @@
+// Reductions that are not of the last dimension alone, and concatenation. Lanes run along the result's last dimension where
+// that is the input's (bias gradients), otherwise along the innermost reduced dimension (batch statistics).
+#include <numeric>
+
+#include "cpu/kernels.h"
+#include "llvm/IR/Intrinsics.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
+Type element(Value v) { return shaped(v).getElementType(); }
+int64_t product(ArrayRef<int64_t> n) { return std::accumulate(n.begin(), n.end(), int64_t(1), std::multiplies<>()); }
+
+}  // namespace
+
+ElementEmitter KernelContext::elements(int lanes) const {
+  auto load = [this, lanes](Value v, const Indices& i) -> IR {
+    if (!slots.has(v) || fusion.outputs.contains(v)) return nullptr;
+    return ElementEmitter(k, lanes, nullptr).load(v, buffer(v), i);
+  };
+  return ElementEmitter(k, lanes, load);
+}
+
+IR neutral(KernelEmitter& k, Operation* reducer, llvm::Type* type) {
+  if (isa<AddOp, OrOp>(reducer)) return llvm::Constant::getNullValue(type);
+  if (isa<AndOp>(reducer)) return llvm::Constant::getAllOnesValue(type);
+  if (isa<MulOp>(reducer)) return type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, 1.0) : llvm::ConstantInt::get(type, 1);
+  bool max = isa<MaxOp>(reducer);
+  if (type->isFPOrFPVectorTy()) return llvm::ConstantFP::getInfinity(type, max);
+  unsigned bits = type->getScalarSizeInBits();
+  Type t = element(reducer->getResult(0));
+  bool is_unsigned = t.isUnsignedInteger() || t.isInteger(1);
+  auto value = max ? (is_unsigned ? llvm::APInt::getMinValue(bits) : llvm::APInt::getSignedMinValue(bits))
+                   : (is_unsigned ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits));
+  return llvm::ConstantInt::get(type, value);
+}
+
+IR fold_lanes(KernelEmitter& k, ElementEmitter& scalar, Operation* reducer, IR vector, int lanes) {
+  IRs all;
+  for (int i = 0; i < lanes; ++i) all.push_back(k.b.CreateExtractElement(vector, i));
+  for (int n = lanes; n > 1; n /= 2)
+    for (int i = 0; i < n / 2; ++i) all[i] = scalar.compute(reducer, {all[i], all[i + n / 2]});
+  return all[0];
+}
+
+Indices delinearise(KernelEmitter& k, ArrayRef<int64_t> shape, IR flat) {
+  Indices result(shape.size(), Index{k.i64(0), 0, int64_t(1) << 40});
+  for (size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] == 1) continue;
+    bool outermost = product(shape.take_front(d)) == 1;
+    result[d] = {outermost ? flat : k.b.CreateURem(flat, k.i64(shape[d])), 0, 1};
+    if (!outermost) flat = k.b.CreateUDiv(flat, k.i64(shape[d]));
+  }
+  return result;
+}
+
+llvm::Error emit_reduce(KernelContext& c) {
+  auto& k = c.k;
+  auto op = cast<ReduceOp>(c.fusion.roles.back().first);
+  auto input = shaped(op.getInputs()[0]), output = shaped(op.getResult(0));
+  SmallVector<int64_t> reduced(op.getDimensions()), kept;
+  llvm::sort(reduced);
+  for (int64_t d = 0; d < input.getRank(); ++d)
+    if (!llvm::is_contained(reduced, d)) kept.push_back(d);
+  Block& body = op.getBody().front();
+  Operation* simple = op.getInputs().size() == 1 ? simple_reducer(body) : nullptr;
+  bool along_output = simple && !kept.empty() && kept.back() == input.getRank() - 1 && input.getShape().back() >= k.target.lanes;
+  bool along_input = simple && !along_output && !reduced.empty() && reduced.back() == input.getRank() - 1 &&
+                     input.getShape().back() % k.target.lanes == 0;
+  int lanes = along_output || along_input ? k.target.lanes : 1;
+  // Along the output a task covers `width` columns, each vector its own accumulator.
+  int64_t columns = along_output ? output.getShape().back() : 1;
+  int64_t blocks = along_output ? (columns + lanes - 1) / lanes : 1;
+  SmallVector<int64_t> outer(output.getShape());
+  if (along_output) outer.pop_back();
+  c.kernel.tasks = product(outer) * blocks;
+  c.kernel.cost = double(input.getNumElements()) * 8;
+
+  k.loop(k.begin(), k.end(), [&](IR task) {
+    IR row = along_output ? k.b.CreateUDiv(task, k.i64(blocks)) : task;
+    Indices outer_at = delinearise(k, outer, row);
+    auto reduce_at = [&](IR column, int width) {  // `width` lanes of the output from `column`
+      Indices at(input.getRank());
+      for (auto [i, d] : llvm::enumerate(kept))
+        at[d] = along_output && i + 1 == kept.size() ? Index{column, width > 1 ? 1 : 0, 1} : outer_at[i];
+      int inner_lanes = along_input ? lanes : width;
+      IRs init;
+      auto scalar = c.elements(1);
+      for (auto [v, i] : llvm::zip(op.getInputs(), op.getInitValues()))
+        init.push_back(simple ? neutral(k, simple, k.vector(k.compute_type(element(v)), inner_lanes)) : scalar.emit(i, {}));
+      std::function<IRs(size_t, ArrayRef<IR>)> nest = [&](size_t depth, ArrayRef<IR> sums) -> IRs {
+        if (depth == reduced.size()) {
+          auto e = c.elements(inner_lanes);
+          IRs values(sums.begin(), sums.end());
+          for (Value v : op.getInputs()) values.push_back(e.emit(v, at));
+          return simple ? IRs{e.compute(simple, values)} : e.region(body, values);
+        }
+        int64_t d = reduced[depth];
+        bool vector = along_input && depth + 1 == reduced.size();
+        return k.loop(k.i64(0), k.i64(input.getDimSize(d)), vector ? lanes : 1, sums, [&](IR i, ArrayRef<IR> inner) {
+          at[d] = {i, vector ? 1 : 0, vector ? lanes : 1};
+          return nest(depth + 1, inner);
+        });
+      };
+      IRs sums = nest(0, init);
+      if (simple) {
+        if (along_input) sums[0] = fold_lanes(k, scalar, simple, sums[0], lanes);
+        IR start = k.splat(scalar.emit(op.getInitValues()[0], {}), width);
+        auto e = c.elements(width);
+        sums[0] = e.compute(simple, {start, sums[0]});
+      }
+      Indices out(outer_at);
+      if (along_output) out.push_back({column, 0, 1});
+      for (auto [v, sum] : llvm::zip(op.getResults(), sums))
+        if (c.slots.has(v)) k.store(element(v), sum, c.buffer(v), scalar.offset(output.getShape(), out).base, width);
+    };
+    if (!along_output) return reduce_at(k.i64(0), 1);
+    IR column = k.b.CreateMul(k.b.CreateURem(task, k.i64(blocks)), k.i64(lanes));
+    if (columns % lanes) {
+      // The last block begins earlier and computes some columns again.
+      column = k.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, column, k.i64(columns - lanes));
+    }
+    reduce_at(column, lanes);
+  });
+  return llvm::Error::success();
+}
+
+llvm::Error emit_concatenate(KernelContext& c) {
+  auto& k = c.k;
+  auto op = cast<ConcatenateOp>(c.fusion.roles.back().first);
+  auto output = shaped(op.getResult());
+  int64_t dim = op.getDimension();
+  SmallVector<int64_t> outer(output.getShape().begin(), output.getShape().begin() + dim);
+  int64_t inner = product(output.getShape().drop_front(dim + 1));
+  c.kernel.tasks = product(outer);
+  c.kernel.cost = double(output.getNumElements()) * 8;
+  // For each outer position the inputs' pieces stand one after the other.
+  k.loop(k.begin(), k.end(), [&](IR task) {
+    Indices outer_at = delinearise(k, outer, task);
+    int64_t start = 0;
+    for (Value input : op.getInputs()) {
+      int64_t rows = shaped(input).getDimSize(dim);
+      SmallVector<int64_t> piece(shaped(input).getShape().drop_front(dim));
+      int64_t last = piece.back(), others = rows * inner / std::max<int64_t>(last, 1);
+      int lanes = last >= 2 * k.target.lanes ? k.target.lanes : 1;
+      IR base = k.b.CreateAdd(k.b.CreateMul(task, k.i64(output.getDimSize(dim) * inner)), k.i64(start * inner));
+      k.loop(k.i64(0), k.i64(others), [&](IR r) {
+        Indices at(outer_at);
+        at.append(delinearise(k, ArrayRef(piece).drop_back(), r));
+        at.push_back({});
+        IR row = k.b.CreateAdd(base, k.mul(r, last));
+        auto copy = [&](IR lo, int64_t hi, int n) {
+          k.loop(lo, k.i64(hi), n, [&](IR i) {
+            at.back() = {i, n > 1 ? 1 : 0, n};
+            k.store(element(input), c.elements(n).emit(input, at), c.buffer(op.getResult()), k.add(row, i), n);
+          });
+        };
+        copy(k.i64(0), last / lanes * lanes, lanes);
+        if (last % lanes) copy(k.i64(last / lanes * lanes), last, 1);
+      });
+      start += rows;
+    }
+  });
+  return llvm::Error::success();
+}
+
+}  // namespace cresset::cpu

@@ -1,0 +1,245 @@
+// Rows kernels: element-wise chains, softmax, layer norm and their like. A task is one row (or a chunk of a flat array). The
+// row is walked once for each level of reductions; dear values that a later walk needs again are kept in scratch, which
+// stays in the L1 cache.
+#include <numeric>
+
+#include "cpu/kernels.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
+Type element(Value v) { return shaped(v).getElementType(); }
+constexpr int64_t kChunk = 8192;  // elements of a flat array in one task
+
+bool is_costly(Operation* op) {
+  return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, DivOp, Expm1Op, Log1pOp, GatherOp>(op);
+}
+
+class RowsEmitter {
+ public:
+  explicit RowsEmitter(KernelContext& c) : c_(c), k_(c.k), f_(c.fusion) {}
+
+  llvm::Error run() {
+    rank_ = f_.shape.size();
+    columns_ = f_.shape.back();
+    rows_ = std::accumulate(f_.shape.begin(), f_.shape.end() - 1, int64_t(1), std::multiplies<>());
+    plan_walks();
+    flat_ = walks_.size() == 1 && is_flat();
+    if (flat_) {
+      columns_ *= rows_;
+      rows_ = 1;
+    }
+    int wide = 2 * k_.target.lanes;
+    lanes_ = columns_ % wide == 0 || columns_ >= 4 * wide ? wide : columns_ >= k_.target.lanes ? k_.target.lanes : 1;
+    // A lane holds 4 bytes at most; wider elements take more registers and libm calls.
+    for (auto& [op, role] : f_.roles)
+      if (element(op->getResult(0)).getIntOrFloatBitWidth() == 64) lanes_ = std::min(lanes_, k_.target.lanes);
+    c_.kernel.tasks = flat_ ? (columns_ + kChunk - 1) / kChunk : rows_;
+    c_.kernel.cost = double(rows_) * columns_ * (4 + f_.roles.size() * (1 + walks_.size()));
+
+    k_.loop(k_.begin(), k_.end(), [&](IR task) {
+      if (flat_) {
+        IR lo = k_.b.CreateMul(task, k_.i64(kChunk));
+        IR hi = k_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
+        row(Indices(rank_ - 1, Index{k_.i64(0), 0, int64_t(1) << 40}), lo, hi);
+      } else {
+        row(delinearise(k_, ArrayRef(f_.shape).drop_back(), task), k_.i64(0), k_.i64(columns_));
+      }
+    });
+    return llvm::Error::success();
+  }
+
+ private:
+  struct Walk {
+    SmallVector<ReduceOp> reductions;
+    SmallVector<Value> stores;                 // outputs written in this walk
+    SmallVector<Operation*> rows;              // row values known after it
+  };
+
+  // The walk in which each value is known: a reduction's result only after the walk that folds it.
+  void plan_walks() {
+    DenseMap<Value, int> level;
+    auto level_of = [&](Value v) { return level.count(v) ? level[v] : 0; };
+    int last = 0;
+    for (auto& [op, role] : f_.roles) {
+      int l = 0;
+      for (Value v : op->getOperands()) l = std::max(l, level_of(v));
+      if (isa<ReduceOp>(op)) l += 1;
+      for (Value v : op->getResults()) level[v] = l;
+      last = std::max(last, l);
+    }
+    walks_.resize(last + 1);
+    for (auto& [op, role] : f_.roles) {
+      int l = level[op->getResult(0)];
+      if (auto reduce = dyn_cast<ReduceOp>(op)) {
+        walks_[l - 1].reductions.push_back(reduce);
+        row_ops_[l].push_back(op);
+      } else if (role == Fusion::Row) {
+        row_ops_[l].push_back(op);
+      } else if (role == Fusion::Element && f_.outputs.contains(op->getResult(0))) {
+        walks_[l].stores.push_back(op->getResult(0));
+      }
+    }
+    // What each walk computes; a dear value that two of them need is kept.
+    DenseMap<Operation*, int> first_walk;
+    for (auto [w, walk] : llvm::enumerate(walks_)) {
+      llvm::SetVector<Operation*> needed;
+      std::function<void(Value)> need = [&](Value v) {
+        Operation* op = v.getDefiningOp();
+        auto it = op ? f_.roles.find(op) : f_.roles.end();
+        if (it == f_.roles.end() || it->second == Fusion::Row || !needed.insert(op)) return;
+        if (kept_.count(v)) return;
+        for (Value operand : op->getOperands()) need(operand);
+      };
+      for (Value v : walk.stores) need(v);
+      for (ReduceOp r : walk.reductions) need(r.getInputs()[0]);
+      for (Operation* op : needed) {
+        auto [it, fresh] = first_walk.insert({op, int(w)});
+        if (!fresh && f_.roles.lookup(op) == Fusion::Element && is_costly(op) && !kept_.count(op->getResult(0))) {
+          kept_[op->getResult(0)] = {it->second, scratch_};
+          scratch_ += (columns_ * 4 * (element(op->getResult(0)).getIntOrFloatBitWidth() == 64 ? 2 : 1) + 63) / 64 * 64;
+        }
+      }
+    }
+    if (scratch_ > (1 << 20)) kept_.clear(), scratch_ = 0;
+    c_.kernel.scratch_bytes = scratch_;
+  }
+
+  // One contiguous array: every operation is at the same index, every buffer has the same shape or is a scalar.
+  bool is_flat() {
+    auto same = [&](Value v) { return shaped(v).getRank() == 0 || shaped(v).getShape() == ArrayRef<int64_t>(f_.shape); };
+    for (auto& [op, role] : f_.roles) {
+      bool scalar_broadcast = isa<BroadcastInDimOp>(op) && shaped(op->getOperand(0)).getRank() == 0;
+      bool scalar = shaped(op->getResult(0)).getRank() == 0;
+      if (role == Fusion::Row || !(is_elementwise(op) || isa<ConstantOp>(op) || scalar_broadcast || scalar)) return false;
+      for (Value v : op->getOperands())
+        if (!same(v)) return false;
+    }
+    return true;
+  }
+
+  Indices at(const Indices& row, IR column, int step) {
+    Indices result(row);
+    result.push_back({column, step, step ? lanes_of_index_ : 1});
+    return result;
+  }
+
+  void row(const Indices& row_index, IR lo, IR hi) {
+    row_values_.clear();
+    ElementEmitter scalar(k_, 1, [&](Value v, const Indices& i) -> IR {
+      if (auto it = row_values_.find(v); it != row_values_.end()) return it->second;
+      if (c_.slots.has(v) && !(v.getDefiningOp() && f_.roles.count(v.getDefiningOp())))
+        return ElementEmitter(k_, 1, nullptr).load(v, c_.buffer(v), i);
+      return nullptr;
+    });
+    auto finish_rows = [&](int level) {
+      for (Operation* op : row_ops_[level]) {
+        Value v = op->getResult(0);
+        Indices i(row_index.begin(), row_index.begin() + std::min<size_t>(row_index.size(), shaped(v).getRank()));
+        i.resize(shaped(v).getRank(), Index{k_.i64(0), 0, 1});
+        if (!row_values_.count(v)) row_values_[v] = scalar.emit(v, i);
+        if (f_.outputs.contains(v)) k_.store(element(v), row_values_[v], c_.buffer(v), scalar.offset(shaped(v).getShape(), i).base, 1);
+      }
+    };
+    finish_rows(0);
+    for (size_t w = 0; w < walks_.size(); ++w) {
+      Walk& walk = walks_[w];
+      if (walk.stores.empty() && walk.reductions.empty()) {
+        finish_rows(w + 1);
+        continue;
+      }
+      // Full vectors first, then what is left one by one.
+      IRs vectors, scalars;
+      for (ReduceOp r : walk.reductions) {
+        Operation* reducer = simple_reducer(r.getBody().front());
+        auto* type = k_.compute_type(element(r.getInputs()[0]));
+        vectors.push_back(neutral(k_, reducer, k_.vector(type, lanes_)));
+        scalars.push_back(neutral(k_, reducer, type));
+      }
+      IR split = lo;
+      if (lanes_ > 1) {
+        IR count = k_.b.CreateSub(hi, lo);
+        split = k_.b.CreateAdd(lo, k_.b.CreateAnd(count, k_.i64(-int64_t(lanes_))));
+        vectors = this->walk(w, row_index, lo, split, lanes_, vectors);
+        for (auto [i, r] : llvm::enumerate(walk.reductions))
+          scalars[i] = fold_lanes(k_, scalar, simple_reducer(r.getBody().front()), vectors[i], lanes_);
+      }
+      if (lanes_ == 1 || flat_ || columns_ % lanes_ != 0) scalars = this->walk(w, row_index, split, hi, 1, scalars);
+      for (auto [i, r] : llvm::enumerate(walk.reductions)) {
+        IR init = scalar.emit(r.getInitValues()[0], {});
+        row_values_[r.getResult(0)] = scalar.region(r.getBody().front(), {init, scalars[i]})[0];
+      }
+      finish_rows(w + 1);
+    }
+  }
+
+  IRs walk(size_t w, const Indices& row_index, IR lo, IR hi, int lanes, ArrayRef<IR> init) {
+    Walk& walk = walks_[w];
+    lanes_of_index_ = lanes;
+    return k_.loop(lo, hi, lanes, init, [&](IR column, ArrayRef<IR> carried) {
+      Indices here = at(row_index, column, lanes > 1 ? 1 : 0);
+      ElementEmitter* self = nullptr;
+      ElementEmitter e(k_, lanes, [&](Value v, const Indices& i) -> IR {
+        if (auto it = row_values_.find(v); it != row_values_.end()) return k_.splat(it->second, lanes);
+        Operation* op = v.getDefiningOp();
+        bool computed_here = op && f_.roles.count(op);
+        if (computed_here && kept_.count(v) && kept_[v].first < int(w)) return load_kept(v, column, lanes);
+        if (c_.slots.has(v) && !computed_here) return self->load(v, c_.buffer(v), i);
+        return nullptr;
+      });
+      self = &e;
+      for (auto& [v, place] : kept_)
+        if (place.first == int(w)) store_kept(v, e.emit(v, here), column, lanes);
+      for (Value v : walk.stores) {
+        Indices i = shaped(v).getRank() == 0 ? Indices() : here;
+        k_.store(element(v), e.emit(v, i), c_.buffer(v), e.offset(shaped(v).getShape(), i).base, lanes);
+      }
+      IRs next;
+      for (auto [r, sum] : llvm::zip(walk.reductions, carried)) {
+        Operation* reducer = simple_reducer(r.getBody().front());
+        next.push_back(e.compute(reducer, {sum, e.emit(r.getInputs()[0], here)}));
+      }
+      return next;
+    });
+  }
+
+  IR kept_address(Value v, IR column) {
+    IR base = k_.b.CreateConstInBoundsGEP1_64(k_.b.getInt8Ty(), k_.scratch(), kept_[v].second);
+    return k_.b.CreateInBoundsGEP(stored_type(v), base, column);
+  }
+  llvm::Type* stored_type(Value v) {
+    auto* type = k_.compute_type(element(v));
+    return type->isIntegerTy(1) ? k_.b.getInt8Ty() : type;
+  }
+  void store_kept(Value v, IR x, IR column, int lanes) {
+    if (x->getType()->getScalarType()->isIntegerTy(1)) x = k_.b.CreateZExt(x, k_.vector(k_.b.getInt8Ty(), lanes));
+    k_.b.CreateAlignedStore(x, kept_address(v, column), llvm::Align(1));
+  }
+  IR load_kept(Value v, IR column, int lanes) {
+    IR x = k_.b.CreateAlignedLoad(k_.vector(stored_type(v), lanes), kept_address(v, column), llvm::Align(1));
+    return k_.compute_type(element(v))->isIntegerTy(1) ? k_.b.CreateTrunc(x, k_.vector(k_.b.getInt1Ty(), lanes)) : x;
+  }
+
+  KernelContext& c_;
+  KernelEmitter& k_;
+  const Fusion& f_;
+  size_t rank_ = 0;
+  int64_t rows_ = 1, columns_ = 1, scratch_ = 0;
+  int lanes_ = 1;
+  int64_t lanes_of_index_ = 1;
+  bool flat_ = false;
+  SmallVector<Walk> walks_;
+  std::map<int, SmallVector<Operation*>> row_ops_;
+  llvm::MapVector<Value, std::pair<int, int64_t>> kept_;  // walk that computes it, place in scratch
+  DenseMap<Value, IR> row_values_;
+};
+
+}  // namespace
+
+llvm::Error emit_rows(KernelContext& c) { return RowsEmitter(c).run(); }
+
+}  // namespace cresset::cpu

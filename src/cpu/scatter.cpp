@@ -1,0 +1,134 @@
+// Scatter and sort. Updates are applied one after the other, so that the result does not depend on the threads.
+#include <algorithm>
+#include <numeric>
+
+#include "cpu/kernels.h"
+#include "llvm/IR/Intrinsics.h"
+
+/// Sorts `order` (n positions) stably by a compiled comparator of two positions. Called by compiled sort kernels.
+extern "C" void cresset_stable_sort(int64_t* order, int64_t n, bool (*less)(void*, int64_t, int64_t), void* context) {
+  std::stable_sort(order, order + n, [&](int64_t a, int64_t b) { return less(context, a, b); });
+}
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
+Type element(Value v) { return shaped(v).getElementType(); }
+int64_t product(ArrayRef<int64_t> n) { return std::accumulate(n.begin(), n.end(), int64_t(1), std::multiplies<>()); }
+
+}  // namespace
+
+llvm::Error emit_scatter(KernelContext& c) {
+  auto& k = c.k;
+  auto& b = k.b;
+  auto op = cast<ScatterOp>(c.fusion.roles.back().first);
+  auto dims = op.getScatterDimensionNumbers();
+  auto input = shaped(op.getInputs()[0]), update = shaped(op.getUpdates()[0]), indices = shaped(op.getScatterIndices());
+  c.kernel.tasks = 1;
+  c.kernel.cost = double(input.getNumElements()) * 4;
+
+  for (auto [from, to] : llvm::zip(op.getInputs(), op.getResults())) {
+    if (!c.slots.has(to)) return llvm::createStringError("stablehlo.scatter: every result must be used");
+    int lanes = k.target.lanes;
+    int64_t count = input.getNumElements(), main = count / lanes * lanes;
+    for (auto [lo, hi, n] : {std::tuple(int64_t(0), main, lanes), std::tuple(main, count, 1)})
+      k.loop(k.i64(lo), k.i64(hi), n, [&, from = from, to = to, n = n](IR i) { k.store(element(to), k.load(element(from), c.buffer(from), i, n), c.buffer(to), i, n); });
+  }
+
+  auto window = dims.getUpdateWindowDims();
+  SmallVector<int64_t> batch_dims, batch_shape, window_shape;
+  for (int64_t d = 0; d < update.getRank(); ++d)
+    if (llvm::is_contained(window, d)) window_shape.push_back(update.getDimSize(d));
+    else batch_dims.push_back(d), batch_shape.push_back(update.getDimSize(d));
+  k.loop(k.i64(0), k.i64(product(batch_shape)), [&](IR which) {
+    Indices batch = delinearise(k, batch_shape, which);
+    // Where the window begins in the input, for each input dimension.
+    IRs start(input.getRank(), k.i64(0));
+    for (auto [component, d] : llvm::enumerate(dims.getScatterDimsToOperandDims())) {
+      Indices at(batch);
+      if (dims.getIndexVectorDim() < indices.getRank()) at.insert(at.begin() + dims.getIndexVectorDim(), Index{k.i64(component), 0, 1});
+      IR v = c.elements(1).emit(op.getScatterIndices(), at);
+      start[d] = element(op.getScatterIndices()).isUnsignedInteger() ? b.CreateZExtOrTrunc(v, b.getInt64Ty()) : b.CreateSExtOrTrunc(v, b.getInt64Ty());
+    }
+    for (auto [i, d] : llvm::enumerate(dims.getInputBatchingDims())) {
+      int64_t from = dims.getScatterIndicesBatchingDims()[i];
+      start[d] = batch[from - (from > dims.getIndexVectorDim())].base;
+    }
+    SmallVector<int64_t> window_dims;  // input dimension of each window dimension
+    for (int64_t d = 0; d < input.getRank(); ++d)
+      if (!llvm::is_contained(dims.getInsertedWindowDims(), d) && !llvm::is_contained(dims.getInputBatchingDims(), d)) window_dims.push_back(d);
+    k.loop(k.i64(0), k.i64(product(window_shape)), [&](IR i) {
+      Indices in_window = delinearise(k, window_shape, i), at(update.getRank()), to;
+      for (auto [n, d] : llvm::enumerate(batch_dims)) at[d] = batch[n];
+      for (auto [n, d] : llvm::enumerate(window)) at[d] = in_window[n];
+      IR inside = b.getTrue();
+      for (int64_t d = 0; d < input.getRank(); ++d) {
+        IR position = start[d];
+        if (auto it = llvm::find(window_dims, d); it != window_dims.end()) position = k.add(position, in_window[it - window_dims.begin()].base);
+        inside = b.CreateAnd(inside, b.CreateAnd(b.CreateICmpSGE(position, k.i64(0)), b.CreateICmpSLT(position, k.i64(input.getDimSize(d)))));
+        to.push_back({position, 0, 1});
+      }
+      k.when(inside, [&] {
+        auto e = c.elements(1);
+        IR offset = e.offset(input.getShape(), to).base;
+        IRs arguments;
+        for (Value r : op.getResults()) arguments.push_back(k.load(element(r), c.buffer(r), offset, 1));
+        for (Value u : op.getUpdates()) arguments.push_back(e.emit(u, at));
+        IRs values = e.region(op.getUpdateComputation().front(), arguments);
+        for (auto [r, v] : llvm::zip(op.getResults(), values)) k.store(element(r), v, c.buffer(r), offset, 1);
+      });
+    });
+  });
+  return llvm::Error::success();
+}
+
+llvm::Error emit_sort(KernelContext& c) {
+  auto& k = c.k;
+  auto& b = k.b;
+  auto op = cast<SortOp>(c.fusion.roles.back().first);
+  auto type = shaped(op.getInputs()[0]);
+  int64_t dim = op.getDimension() < 0 ? op.getDimension() + type.getRank() : op.getDimension();
+  int64_t n = type.getDimSize(dim), stride = product(type.getShape().drop_front(dim + 1));
+  int64_t lines = n ? type.getNumElements() / n : 0;
+  c.kernel.tasks = lines;
+  c.kernel.cost = double(type.getNumElements()) * 100;
+  c.kernel.scratch_bytes = n * 8;
+
+  // less(context, i, j): context is an array of the inputs' addresses at the line's first element.
+  auto* pointer = b.getPtrTy();
+  auto* less = llvm::Function::Create(llvm::FunctionType::get(b.getInt1Ty(), {pointer, b.getInt64Ty(), b.getInt64Ty()}, false),
+                                      llvm::Function::InternalLinkage, k.function()->getName() + ".less", k.module);
+  {
+    llvm::IRBuilderBase::InsertPointGuard guard(b);
+    b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", less));
+    ElementEmitter e(k, 1, [](Value, const Indices&) -> IR { return nullptr; });
+    IRs arguments;
+    for (auto [i, v] : llvm::enumerate(op.getInputs())) {
+      IR base = b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, less->getArg(0), i));
+      for (int side : {1, 2}) arguments.push_back(k.load(element(v), base, b.CreateMul(less->getArg(side), k.i64(stride)), 1));
+    }
+    b.CreateRet(e.region(op.getComparator().front(), arguments)[0]);
+  }
+  auto sort = k.module.getOrInsertFunction("cresset_stable_sort", llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty(), pointer, pointer}, false));
+  IR context = k.alloca_in_entry(pointer, op.getInputs().size());
+  k.loop(k.begin(), k.end(), [&](IR line) {
+    IR first = b.CreateAdd(b.CreateMul(b.CreateUDiv(line, k.i64(stride)), k.i64(n * stride)), b.CreateURem(line, k.i64(stride)));
+    for (auto [i, v] : llvm::enumerate(op.getInputs()))
+      b.CreateStore(b.CreateInBoundsGEP(k.memory_type(element(v)), c.buffer(v), first), b.CreateConstGEP1_64(pointer, context, i));
+    k.loop(k.i64(0), k.i64(n), [&](IR i) { b.CreateStore(i, b.CreateInBoundsGEP(b.getInt64Ty(), k.scratch(), i)); });
+    b.CreateCall(sort, {k.scratch(), k.i64(n), less, context});
+    k.loop(k.i64(0), k.i64(n), [&](IR i) {
+      IR from = b.CreateAdd(first, b.CreateMul(b.CreateLoad(b.getInt64Ty(), b.CreateInBoundsGEP(b.getInt64Ty(), k.scratch(), i)), k.i64(stride)));
+      IR to = b.CreateAdd(first, b.CreateMul(i, k.i64(stride)));
+      for (auto [v, r] : llvm::zip(op.getInputs(), op.getResults()))
+        if (c.slots.has(r)) k.store(element(r), k.load(element(v), c.buffer(v), from, 1), c.buffer(r), to, 1);
+    });
+  });
+  return llvm::Error::success();
+}
+
+}  // namespace cresset::cpu

@@ -1,0 +1,196 @@
+#include "cpu/simplify.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "stablehlo/dialect.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+SplatElementsAttr splat(Value v) {
+  auto constant = v.getDefiningOp<ConstantOp>();
+  return constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+}
+// The number behind a splat constant, also behind a broadcast one.
+std::optional<double> number(Value v) {
+  while (auto broadcast = v.getDefiningOp<BroadcastInDimOp>()) v = broadcast.getOperand();
+  auto s = splat(v);
+  if (!s) return std::nullopt;
+  if (isa<FloatType>(s.getElementType())) return s.getSplatValue<APFloat>().convertToDouble();
+  return std::nullopt;
+}
+
+// A rule: returns the value that replaces the operation's result, or null.
+template <class Op>
+struct Rule final : OpRewritePattern<Op> {
+  using Apply = Value (*)(Op, PatternRewriter&);
+  Rule(MLIRContext* context, Apply apply) : OpRewritePattern<Op>(context), apply(apply) {}
+  LogicalResult matchAndRewrite(Op op, PatternRewriter& r) const override {
+    Value v = apply(op, r);
+    if (!v) return failure();
+    r.replaceOp(op, v);
+    return success();
+  }
+  Apply apply;
+};
+
+Value simplify_reshape(ReshapeOp op, PatternRewriter& r) {
+  Value from = op.getOperand();
+  if (from.getType() == op.getType()) return from;
+  if (auto inner = from.getDefiningOp<ReshapeOp>()) return ReshapeOp::create(r, op.getLoc(), op.getType(), inner.getOperand());
+  if (auto s = splat(from)) return ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(s.resizeSplat(op.getType()))));
+  return {};
+}
+
+Value simplify_transpose(TransposeOp op, PatternRewriter& r) {
+  Value from = op.getOperand();
+  if (auto s = splat(from)) return ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(s.resizeSplat(op.getType()))));
+  SmallVector<int64_t> moved;  // dimensions of size 1 may go anywhere
+  for (int64_t d : op.getPermutation())
+    if (shaped(from).getDimSize(d) != 1) moved.push_back(d);
+  if (llvm::is_sorted(moved)) return from.getType() == op.getType() ? from : Value(ReshapeOp::create(r, op.getLoc(), op.getType(), from));
+  if (auto inner = from.getDefiningOp<TransposeOp>()) {
+    SmallVector<int64_t> composed;
+    for (int64_t d : op.getPermutation()) composed.push_back(inner.getPermutation()[d]);
+    return TransposeOp::create(r, op.getLoc(), inner.getOperand(), composed);
+  }
+  return {};
+}
+
+Value simplify_broadcast(BroadcastInDimOp op, PatternRewriter& r) {
+  Value from = op.getOperand();
+  auto dims = op.getBroadcastDimensions();
+  if (from.getType() == op.getType() && llvm::is_sorted(dims)) return from;
+  if (auto s = splat(from)) return ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(s.resizeSplat(op.getType()))));
+  if (auto inner = from.getDefiningOp<BroadcastInDimOp>()) {
+    SmallVector<int64_t> composed;
+    for (int64_t d : inner.getBroadcastDimensions()) composed.push_back(dims[d]);
+    return BroadcastInDimOp::create(r, op.getLoc(), op.getType(), inner.getOperand(), r.getDenseI64ArrayAttr(composed));
+  }
+  if (auto inner = from.getDefiningOp<ReshapeOp>()) {
+    // A reshape that only adds dimensions of size 1 is part of the broadcast.
+    auto before = shaped(inner.getOperand()).getShape(), after = shaped(inner).getShape();
+    SmallVector<int64_t> composed;
+    size_t i = 0;
+    for (size_t d = 0; d < after.size(); ++d)
+      if (i < before.size() && before[i] == after[d]) composed.push_back(dims[d]), ++i;
+      else if (after[d] != 1) return {};
+    if (i == before.size()) return BroadcastInDimOp::create(r, op.getLoc(), op.getType(), inner.getOperand(), r.getDenseI64ArrayAttr(composed));
+  }
+  // Nothing is repeated: dimensions of size 1 are added.
+  if (shaped(from).getNumElements() == shaped(op).getNumElements() && llvm::is_sorted(dims))
+    return ReshapeOp::create(r, op.getLoc(), op.getType(), from);
+  return {};
+}
+
+Value simplify_convert(ConvertOp op, PatternRewriter& r) {
+  Value from = op.getOperand();
+  if (from.getType() == op.getType()) return from;
+  auto s = splat(from);
+  Type to = shaped(op).getElementType();
+  if (!s || !isa<FloatType>(to)) return {};
+  APFloat value(0.0);
+  if (isa<FloatType>(s.getElementType())) value = s.getSplatValue<APFloat>();
+  else {
+    value = APFloat(APFloat::IEEEdouble());
+    value.convertFromAPInt(s.getSplatValue<APInt>(), s.getElementType().isSignlessInteger() && !s.getElementType().isInteger(1), APFloat::rmNearestTiesToEven);
+  }
+  bool lost;
+  value.convert(cast<FloatType>(to).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+  return ConstantOp::create(r, op.getLoc(), DenseElementsAttr::get(shaped(op), value));
+}
+
+Value simplify_slice(SliceOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() ? op.getOperand() : Value(); }
+Value simplify_concatenate(ConcatenateOp op, PatternRewriter&) { return op.getInputs().size() == 1 ? op.getInputs()[0] : Value(); }
+Value simplify_pad(PadOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), [](int64_t p) { return p == 0; }) ? op.getOperand() : Value(); }
+
+// x + 0 is not x for x = -0, but PyTorch's own fast paths and compilers agree to ignore that sign.
+Value simplify_add(AddOp op, PatternRewriter&) { return number(op.getRhs()) == 0.0 ? op.getLhs() : number(op.getLhs()) == 0.0 ? op.getRhs() : Value(); }
+Value simplify_subtract(SubtractOp op, PatternRewriter&) { return number(op.getRhs()) == 0.0 ? op.getLhs() : Value(); }
+Value simplify_multiply(MulOp op, PatternRewriter&) { return number(op.getRhs()) == 1.0 ? op.getLhs() : number(op.getLhs()) == 1.0 ? op.getRhs() : Value(); }
+Value simplify_divide(DivOp op, PatternRewriter&) { return number(op.getRhs()) == 1.0 ? op.getLhs() : Value(); }
+
+// The exponents that eager PyTorch computes by multiplication as well.
+Value simplify_power(PowOp op, PatternRewriter& r) {
+  auto exponent = number(op.getRhs());
+  if (!exponent || !isa<FloatType>(shaped(op).getElementType())) return {};
+  Value x = op.getLhs();
+  auto mul = [&](Value a, Value b) -> Value { return MulOp::create(r, op.getLoc(), a, b); };
+  if (*exponent == 1.0) return x;
+  if (*exponent == 2.0) return mul(x, x);
+  if (*exponent == 3.0) return mul(mul(x, x), x);
+  if (*exponent == 0.5) return SqrtOp::create(r, op.getLoc(), x);
+  if (*exponent == -0.5) return RsqrtOp::create(r, op.getLoc(), x);
+  return {};
+}
+
+// The sum of everything: rows first, in parallel, then what is left.
+struct SplitFullReduction final : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
+    if (op.getInputs().size() != 1) return failure();
+    auto type = shaped(op.getInputs()[0]);
+    int64_t last = type.getRank() - 1;
+    if (last < 1 || int64_t(op.getDimensions().size()) != last + 1 || type.getNumElements() < 8192) return failure();
+    auto reduce = [&](Value from, ArrayRef<int64_t> dims, Type to) {
+      auto part = ReduceOp::create(r, op.getLoc(), TypeRange{to}, ValueRange{from}, op.getInitValues(), r.getDenseI64ArrayAttr(dims));
+      IRMapping map;
+      op.getBody().cloneInto(&part.getBody(), map);
+      return part;
+    };
+    SmallVector<int64_t> others;
+    for (int64_t d = 0; d < last; ++d) others.push_back(d);
+    auto rows = reduce(op.getInputs()[0], {last}, RankedTensorType::get(type.getShape().drop_back(), type.getElementType()));
+    r.replaceOp(op, reduce(rows.getResult(0), others, op.getResult(0).getType()).getResults());
+    return success();
+  }
+};
+
+struct DropBarrier final : OpRewritePattern<OptimizationBarrierOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(OptimizationBarrierOp op, PatternRewriter& r) const override {
+    r.replaceOp(op, op.getOperand());
+    return success();
+  }
+};
+
+}  // namespace
+
+LogicalResult simplify(ModuleOp module) {
+  MLIRContext* context = module.getContext();
+  RewritePatternSet rules(context);
+  auto rule = [&]<class Op>(Value (*apply)(Op, PatternRewriter&)) { rules.add<Rule<Op>>(context, apply); };
+  rule(simplify_reshape);
+  rule(simplify_transpose);
+  rule(simplify_broadcast);
+  rule(simplify_convert);
+  rule(simplify_slice);
+  rule(simplify_concatenate);
+  rule(simplify_pad);
+  rule(simplify_add);
+  rule(simplify_subtract);
+  rule(simplify_multiply);
+  rule(simplify_divide);
+  rule(simplify_power);
+  rules.add<SplitFullReduction, DropBarrier>(context);
+  FrozenRewritePatternSet frozen(std::move(rules));
+  GreedyRewriteConfig config;
+  config.enableConstantCSE(true);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (failed(applyPatternsGreedily(function, frozen, config))) return failure();
+    IRRewriter rewriter(context);
+    DominanceInfo dominance(function);
+    eliminateCommonSubExpressions(rewriter, dominance, function);
+  }
+  return success();
+}
+
+}  // namespace cresset::cpu

@@ -1,0 +1,126 @@
+// Pooling and its gradient: reduce_window and select_and_scatter, straight from the specification.
+#include <numeric>
+
+#include "cpu/kernels.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
+Type element(Value v) { return shaped(v).getElementType(); }
+int64_t product(ArrayRef<int64_t> n) { return std::accumulate(n.begin(), n.end(), int64_t(1), std::multiplies<>()); }
+
+struct WindowDims {
+  SmallVector<int64_t> size, stride, base_dilation, dilation, low;
+};
+
+SmallVector<int64_t> or_ones(std::optional<ArrayRef<int64_t>> a, size_t rank) {
+  return a ? SmallVector<int64_t>(*a) : SmallVector<int64_t>(rank, 1);
+}
+SmallVector<int64_t> low_padding(std::optional<DenseIntElementsAttr> padding, size_t rank) {
+  SmallVector<int64_t> low(rank, 0);
+  if (padding)
+    for (auto [i, p] : llvm::enumerate(padding->getValues<int64_t>()))
+      if (i % 2 == 0) low[i / 2] = p;
+  return low;
+}
+
+// Input position of an element of a window, and whether it lies in the input.
+std::pair<Indices, IR> position(KernelEmitter& k, const WindowDims& w, ArrayRef<int64_t> shape, const Indices& window, const Indices& offset) {
+  auto& b = k.b;
+  IR inside = b.getTrue();
+  Indices at;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    IR i = k.add(k.add(k.mul(window[d].base, w.stride[d]), k.mul(offset[d].base, w.dilation[d])), k.i64(-w.low[d]));
+    IR ok = b.CreateICmpSGE(i, k.i64(0));
+    if (w.base_dilation[d] > 1) {
+      ok = b.CreateAnd(ok, b.CreateICmpEQ(b.CreateSRem(i, k.i64(w.base_dilation[d])), k.i64(0)));
+      i = b.CreateSDiv(i, k.i64(w.base_dilation[d]));
+    }
+    ok = b.CreateAnd(ok, b.CreateICmpSLT(i, k.i64(shape[d])));
+    inside = b.CreateAnd(inside, ok);
+    at.push_back({b.CreateSelect(ok, i, k.i64(0)), 0, 1});
+  }
+  return {at, inside};
+}
+
+}  // namespace
+
+llvm::Error emit_window(KernelContext& c) {
+  auto& k = c.k;
+  auto op = cast<ReduceWindowOp>(c.fusion.roles.back().first);
+  auto input = shaped(op.getInputs()[0]), output = shaped(op.getResult(0));
+  size_t rank = input.getRank();
+  WindowDims w{SmallVector<int64_t>(op.getWindowDimensions()), or_ones(op.getWindowStrides(), rank), or_ones(op.getBaseDilations(), rank),
+               or_ones(op.getWindowDilations(), rank), low_padding(op.getPadding(), rank)};
+  c.kernel.tasks = output.getNumElements();
+  c.kernel.cost = double(output.getNumElements()) * product(w.size) * 8;
+  k.loop(k.begin(), k.end(), [&](IR task) {
+    Indices at = delinearise(k, output.getShape(), task);
+    auto scalar = c.elements(1);
+    IRs init;
+    for (Value v : op.getInitValues()) init.push_back(scalar.emit(v, {}));
+    IRs sums = k.loop(k.i64(0), k.i64(product(w.size)), 1, init, [&](IR element_of_window, ArrayRef<IR> sums) {
+      auto [from, inside] = position(k, w, input.getShape(), at, delinearise(k, w.size, element_of_window));
+      auto e = c.elements(1);
+      IRs arguments(sums.begin(), sums.end());
+      for (Value v : op.getInputs()) arguments.push_back(e.emit(v, from));
+      IRs next = e.region(op.getBody().front(), arguments);
+      for (auto [n, s] : llvm::zip(next, sums)) n = k.b.CreateSelect(inside, n, s);
+      return next;
+    });
+    for (auto [v, sum] : llvm::zip(op.getResults(), sums))
+      if (c.slots.has(v)) k.store(element(v), sum, c.buffer(v), task, 1);
+  });
+  return llvm::Error::success();
+}
+
+llvm::Error emit_select_and_scatter(KernelContext& c) {
+  auto& k = c.k;
+  auto& b = k.b;
+  auto op = cast<SelectAndScatterOp>(c.fusion.roles.back().first);
+  auto operand = shaped(op.getOperand()), source = shaped(op.getSource());
+  size_t rank = operand.getRank();
+  WindowDims w{or_ones(op.getWindowDimensions(), rank), or_ones(op.getWindowStrides(), rank), SmallVector<int64_t>(rank, 1),
+               SmallVector<int64_t>(rank, 1), low_padding(op.getPadding(), rank)};
+  // Leading dimensions that windows don't mix are independent tasks.
+  size_t outer = 0;
+  while (outer < rank && w.size[outer] == 1 && w.stride[outer] == 1 && w.low[outer] == 0) ++outer;
+  SmallVector<int64_t> planes(operand.getShape().take_front(outer)), windows(source.getShape().drop_front(outer));
+  int64_t plane = product(operand.getShape().drop_front(outer));
+  c.kernel.tasks = product(planes);
+  c.kernel.cost = double(source.getNumElements()) * product(w.size) * 8;
+  Type type = operand.getElementType();
+  IR result = c.buffer(op.getResult());
+  k.loop(k.begin(), k.end(), [&](IR task) {
+    auto scalar = c.elements(1);
+    IR init = scalar.emit(op.getInitValue(), {});
+    k.loop(k.i64(0), k.i64(plane), [&](IR i) { k.store(type, init, result, k.add(k.mul(task, plane), i), 1); });
+    Indices outer_at = delinearise(k, planes, task);
+    k.loop(k.i64(0), k.i64(product(windows)), [&](IR which) {
+      Indices at(outer_at);
+      at.append(delinearise(k, windows, which));
+      IRs init{b.getFalse(), llvm::Constant::getNullValue(k.compute_type(type)), k.i64(0)};
+      IRs best = k.loop(k.i64(0), k.i64(product(w.size)), 1, init, [&](IR i, ArrayRef<IR> best) -> IRs {
+        auto [from, inside] = position(k, w, operand.getShape(), at, delinearise(k, w.size, i));
+        auto e = c.elements(1);
+        IR v = e.emit(op.getOperand(), from);
+        IR keep = b.CreateAnd(best[0], e.region(op.getSelect().front(), {best[1], v})[0]);
+        IR take = b.CreateAnd(inside, b.CreateNot(keep));
+        return {b.CreateOr(best[0], inside), b.CreateSelect(take, v, best[1]),
+                b.CreateSelect(take, e.offset(operand.getShape(), from).base, best[2])};
+      });
+      k.when(best[0], [&] {
+        auto e = c.elements(1);
+        IR old = k.load(type, result, best[2], 1);
+        k.store(type, e.region(op.getScatter().front(), {old, e.emit(op.getSource(), at)})[0], result, best[2], 1);
+      });
+    });
+  });
+  return llvm::Error::success();
+}
+
+}  // namespace cresset::cpu

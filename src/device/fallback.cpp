@@ -1,0 +1,106 @@
+#include "device/fallback.h"
+
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "cresset/metrics.h"
+#include "device/convert.h"
+#include "trace/cell.h"
+
+namespace cresset::device {
+namespace {
+
+bool is_ours(const at::Tensor& t) { return t.defined() && t.device().type() == c10::DeviceType::PrivateUse1; }
+
+void announce(const std::string& name) {
+  count(name);
+  const char* text = std::getenv("CRESSET_FALLBACK");
+  std::string mode = text ? text : "warn";
+  TORCH_CHECK_NOT_IMPLEMENTED(mode != "error", "cresset: ", name, " is not lowered (CRESSET_FALLBACK=error); add it to ops/aten.yaml with a lowering in src/lowering, "
+                              "or set CRESSET_FALLBACK=warn to run it on the CPU");
+  if (mode == "allow") return;
+  static auto* warned = new std::unordered_set<std::string>;
+  static auto* mutex = new std::mutex;
+  std::lock_guard lock(*mutex);
+  if (warned->insert(name).second)
+    TORCH_WARN("cresset: ", name, " is not lowered and runs on the CPU, which ends the traced program there. "
+               "To lower it see docs/adding-an-op.md; to silence this, CRESSET_FALLBACK=allow");
+}
+
+}  // namespace
+
+void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto& schema = op.schema();
+  announce(schema.name());
+  size_t arguments = schema.arguments().size(), base = stack->size() - arguments;
+
+  // One CPU storage for each cell, so that aliases stay aliases. Bytes are copied where the operator writes.
+  std::unordered_map<trace::Cell*, at::Storage> storages;
+  std::vector<std::pair<at::Tensor, at::Tensor>> written;  // device, CPU
+  auto to_cpu = [&](const at::Tensor& t, bool writes) {
+    if (!is_ours(t)) return t;
+    auto& cell = trace::Cell::of(t);
+    auto& storage = storages[&cell];
+    if (!storage) {
+      BufferPtr bytes = trace::bytes(cell);
+      BufferPtr copy = Buffer::allocate(bytes->size());
+      std::memcpy(copy->data(), bytes->data(), bytes->size());
+      storage = cpu_storage(copy);
+    }
+    at::Tensor cpu = at::empty({0}, t.options().device(at::kCPU)).set_(storage, t.storage_offset(), t.sizes(), t.strides());
+    if (writes) written.push_back({t, cpu});
+    return cpu;
+  };
+  for (size_t i = 0; i < arguments; ++i) {
+    auto& value = (*stack)[base + i];
+    const auto* alias = schema.arguments()[i].alias_info();
+    bool writes = alias && alias->isWrite();
+    if (value.isTensor()) {
+      value = to_cpu(value.toTensor(), writes);
+    } else if (value.isTensorList()) {
+      std::vector<at::Tensor> list;
+      for (const at::Tensor& t : value.toTensorVector()) list.push_back(to_cpu(t, writes));
+      value = c10::List<at::Tensor>(list);
+    } else if (value.isOptionalTensorList()) {
+      c10::List<std::optional<at::Tensor>> list;
+      for (const std::optional<at::Tensor>& t : value.toOptionalTensorList()) list.push_back(t ? std::optional(to_cpu(*t, writes)) : std::nullopt);
+      value = list;
+    } else if (value.isDevice() && value.toDevice().type() == c10::DeviceType::PrivateUse1) {
+      value = c10::Device(at::kCPU);
+    } else if (value.isGenerator()) {
+      value = c10::IValue();
+    }
+  }
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+
+  for (auto& [device, cpu] : written) {
+    if (device.sizes() != cpu.sizes()) device.resize_(cpu.sizes());
+    device.copy_(cpu);
+  }
+  auto to_device = [&](const at::Tensor& t) {
+    if (!t.defined() || !t.device().is_cpu()) return t;
+    for (auto& [device, cpu] : written)
+      if (cpu.is_same(t)) return device;
+    return t.to(c10::Device(c10::DeviceType::PrivateUse1, 0));
+  };
+  size_t results = schema.returns().size();
+  for (size_t i = stack->size() - results; i < stack->size(); ++i) {
+    auto& value = (*stack)[i];
+    if (value.isTensor()) {
+      value = to_device(value.toTensor());
+    } else if (value.isTensorList()) {
+      std::vector<at::Tensor> list;
+      for (const at::Tensor& t : value.toTensorVector()) list.push_back(to_device(t));
+      value = c10::List<at::Tensor>(list);
+    }
+  }
+}
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
+
+}  // namespace cresset::device

@@ -1,0 +1,29 @@
+// Result shapes of operators for which PyTorch has no meta function in C++ (or one that does not know this device).
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include "trace/recorder.h"
+
+namespace cresset::shapes {
+
+using Layouts = std::vector<trace::Layout>;
+
+trace::Layout contiguous(at::IntArrayRef sizes, at::ScalarType dtype);
+trace::Layout like(const at::Tensor& t);
+trace::Layout undefined();
+
+Layouts native_layer_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape, const at::Tensor& mean,
+                                   const at::Tensor& rstd, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+                                   std::array<bool, 3> output_mask);
+Layouts native_batch_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, const std::optional<at::Tensor>& weight,
+                                   const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
+                                   const std::optional<at::Tensor>& save_mean, const std::optional<at::Tensor>& save_invstd, bool train, double eps,
+                                   std::array<bool, 3> output_mask);
+Layouts binary_cross_entropy(const at::Tensor& self, const at::Tensor& target, const std::optional<at::Tensor>& weight, int64_t reduction);
+Layouts binary_cross_entropy_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
+                                      const std::optional<at::Tensor>& weight, int64_t reduction);
+Layouts native_dropout(const at::Tensor& input, double p, std::optional<bool> train);
+Layouts arange_start_step(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, std::optional<at::ScalarType> dtype);
+
+}  // namespace cresset::shapes

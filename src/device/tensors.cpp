@@ -1,0 +1,137 @@
+// The kernels that make, view, resize and copy tensors. All others are recorded (generated kernels) or fall back.
+#include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/InferSize.h>
+#include <ATen/native/Resize.h>
+#include <ATen/native/TensorFactories.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_native.h>
+#include <torch/library.h>
+
+#include <cstring>
+
+#include "cresset/metrics.h"
+#include "device/convert.h"
+#include "device/generator.h"
+#include "trace/cell.h"
+#include "trace/step.h"
+
+namespace cresset::device {
+namespace {
+
+bool is_ours(const at::Tensor& t) { return t.device().type() == c10::DeviceType::PrivateUse1; }
+
+at::Tensor make(at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<at::ScalarType> dtype, std::optional<at::Device> where) {
+  TORCH_CHECK(!where || !where->has_index() || where->index() == 0, "cresset: invalid device ", *where, "; this backend has one device, cresset:0");
+  at::ScalarType type = dtype.value_or(c10::get_default_dtype_as_scalartype());
+  size_t bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type));
+  TORCH_CHECK(bytes < (size_t(1) << 46), "cresset: out of memory: a tensor of ", sizes, " needs ", bytes, " bytes");
+  auto t = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(c10::make_intrusive<trace::Cell>(c10::SymInt(int64_t(bytes)), trace::device_allocator(), true)),
+      c10::DispatchKeySet{c10::DispatchKey::PrivateUse1, c10::DispatchKey::AutogradPrivateUse1, c10::DispatchKey::ADInplaceOrView}, c10::scalarTypeToTypeMeta(type));
+  t.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  return t;
+}
+
+at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
+                         std::optional<at::Device> where, std::optional<bool>) {
+  return make(sizes, strides, dtype, where);
+}
+at::Tensor empty(at::IntArrayRef sizes, std::optional<at::ScalarType> dtype, std::optional<at::Layout>, std::optional<at::Device> where, std::optional<bool>,
+                 std::optional<at::MemoryFormat> format) {
+  for (int64_t n : sizes) TORCH_CHECK(n >= 0, "Trying to create tensor with negative dimension ", n, ": ", sizes);
+  at::DimVector strides(sizes.size(), 1);
+  for (int d = int(sizes.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * std::max<int64_t>(sizes[d + 1], 1);
+  auto t = make(sizes, strides, dtype, where);
+  if (format && *format != at::MemoryFormat::Contiguous) t.unsafeGetTensorImpl()->empty_tensor_restride(*format);
+  return t;
+}
+
+const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef sizes, std::optional<at::MemoryFormat> format) {
+  at::DimVector strides(sizes.size(), 1);
+  for (int d = int(sizes.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * std::max<int64_t>(sizes[d + 1], 1);
+  size_t bytes = at::detail::computeStorageNbytes(sizes, strides, self.itemsize(), self.storage_offset());
+  if (bytes > self.storage().nbytes()) trace::Cell::of(self).resize(bytes);
+  self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  if (format && *format != at::MemoryFormat::Contiguous) self.unsafeGetTensorImpl()->empty_tensor_restride(*format);
+  return self;
+}
+
+at::Tensor& set_source_storage_offset(at::Tensor& self, at::Storage source, int64_t offset, at::IntArrayRef sizes, at::IntArrayRef strides) {
+  self.unsafeGetTensorImpl()->set_storage_keep_dtype(std::move(source));
+  self.unsafeGetTensorImpl()->set_storage_offset(offset);
+  if (strides.size() == sizes.size()) self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  else self.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  return self;
+}
+at::Tensor& set_source_storage(at::Tensor& self, at::Storage source) {
+  int64_t n = int64_t(source.nbytes() / self.itemsize());
+  return set_source_storage_offset(self, std::move(source), 0, {n}, {1});
+}
+at::Tensor& set_source_tensor(at::Tensor& self, const at::Tensor& source) {
+  return set_source_storage_offset(self, source.storage(), source.storage_offset(), source.sizes(), source.strides());
+}
+at::Tensor& set_empty(at::Tensor& self) {
+  return set_source_storage_offset(self, c10::Storage(c10::make_intrusive<trace::Cell>(c10::SymInt(0), trace::device_allocator(), true)), 0, {0}, {1});
+}
+
+at::Tensor from_cpu(const at::Tensor& cpu) {
+  auto dense = cpu.contiguous();
+  auto t = make(dense.sizes(), dense.strides(), dense.scalar_type(), std::nullopt);
+  if (dense.numel() == 0) return t;
+  auto buffer = Buffer::allocate(dense.nbytes());
+  std::memcpy(buffer->data(), dense.const_data_ptr(), dense.nbytes());
+  trace::replace_bytes(trace::Cell::of(t), std::move(buffer), dense.scalar_type());
+  return t;
+}
+
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
+  if (self.is_same(src)) return self;
+  if (!is_ours(self)) return self.copy_(cpu_view(src));
+  TORCH_CHECK(at::is_expandable_to(src.sizes(), self.sizes()), "The expanded size of the tensor (", self.sizes(), ") must match the existing size (", src.sizes(),
+              ") at non-singleton dimensions");
+  TORCH_CHECK(is_ours(src) || src.device().is_cpu(), "cresset: cannot copy from ", src.device());
+  if (self.numel() == 0) return self;
+  if (is_ours(src)) return trace::write(self, trace::read(src)), self;
+  trace::write(self, trace::read(from_cpu(src.to(self.scalar_type()).resolve_conj().resolve_neg())));
+  return self;
+}
+at::Tensor copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
+  at::Tensor target = dst;
+  return copy_(target, self, non_blocking);
+}
+at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
+  if (dst.sizes() != self.sizes()) dst.resize_(self.sizes());
+  return copy_from(self, dst, false);
+}
+
+at::Scalar local_scalar_dense(const at::Tensor& self) { return cpu_view(self).item(); }
+
+bool is_set_to(const at::Tensor& self, const at::Tensor& src) {
+  return self.storage().unsafeGetStorageImpl() == src.storage().unsafeGetStorageImpl() && self.storage_offset() == src.storage_offset() &&
+         self.sizes() == src.sizes() && self.strides() == src.strides();
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("empty.memory_format", TORCH_FN(empty));
+  m.impl("empty_strided", TORCH_FN(empty_strided));
+  m.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
+  m.impl("view", TORCH_FN(at::native::view));
+  m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
+  m.impl("unfold", TORCH_FN(at::native::unfold));
+  m.impl("resize_", TORCH_FN(resize_));
+  m.impl("set_", TORCH_FN(set_empty));
+  m.impl("set_.source_Tensor", TORCH_FN(set_source_tensor));
+  m.impl("set_.source_Storage", TORCH_FN(set_source_storage));
+  m.impl("set_.source_Storage_storage_offset", TORCH_FN(set_source_storage_offset));
+  m.impl("is_set_to", TORCH_FN(is_set_to));
+  m.impl("copy_", TORCH_FN(copy_));
+  m.impl("_copy_from", TORCH_FN(copy_from));
+  m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+  m.impl("_local_scalar_dense", TORCH_FN(local_scalar_dense));
+}
+
+}  // namespace
+}  // namespace cresset::device

@@ -1,0 +1,222 @@
+#include "lowering/builder.h"
+
+#include <limits>
+
+namespace cresset::lowering {
+
+using namespace mlir;
+
+RankedTensorType type_of(Value v) { return cast<RankedTensorType>(v.getType()); }
+ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
+Type element_of(Value v) { return type_of(v).getElementType(); }
+int64_t rank_of(Value v) { return type_of(v).getRank(); }
+bool is_floating(Value v) { return isa<FloatType>(element_of(v)); }
+
+Type element_type(MLIRContext* c, at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kFloat: return Float32Type::get(c);
+    case at::kDouble: return Float64Type::get(c);
+    case at::kHalf: return Float16Type::get(c);
+    case at::kBFloat16: return BFloat16Type::get(c);
+    case at::kBool: return IntegerType::get(c, 1);
+    case at::kByte: return IntegerType::get(c, 8, IntegerType::Unsigned);
+    case at::kChar: return IntegerType::get(c, 8);
+    case at::kShort: return IntegerType::get(c, 16);
+    case at::kInt: return IntegerType::get(c, 32);
+    case at::kLong: return IntegerType::get(c, 64);
+    default: TORCH_CHECK(false, "cresset: dtype ", dtype, " is not lowered");
+  }
+}
+
+int64_t wrap(int64_t dim, int64_t rank) { return dim < 0 ? dim + std::max<int64_t>(rank, 1) : dim; }
+Dims wrap_all(ArrayRef<int64_t> dims, int64_t rank) {
+  Dims result;
+  if (dims.empty()) for (int64_t d = 0; d < rank; ++d) result.push_back(d);
+  for (int64_t d : dims) if (rank > 0) result.push_back(wrap(d, rank));
+  llvm::sort(result);
+  return result;
+}
+
+RankedTensorType Builder::result_type(size_t i) {
+  const trace::TensorType& t = node.types()[i];
+  return RankedTensorType::get(ArrayRef<int64_t>(t.sizes.data(), t.sizes.size()), element_type(ops.getContext(), t.dtype));
+}
+
+Value Builder::constant(const c10::Scalar& v, Type element, ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, element);
+  if (auto f = dyn_cast<FloatType>(element)) {
+    APFloat x(v.toDouble());
+    bool lost;
+    x.convert(f.getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+    return create<hlo::ConstantOp>(DenseElementsAttr::get(type, x));
+  }
+  int64_t n = v.isBoolean() ? v.toBool() : v.isFloatingPoint() ? int64_t(v.toDouble()) : v.toLong();
+  if (element.isInteger(1)) n = v.isFloatingPoint() ? v.toDouble() != 0 : n != 0;
+  return create<hlo::ConstantOp>(DenseElementsAttr::get(type, APInt(element.getIntOrFloatBitWidth(), uint64_t(n), false, true)));
+}
+Value Builder::constant(double v, Type element, ArrayRef<int64_t> shape) { return constant(c10::Scalar(v), element, shape); }
+
+Value Builder::iota(int64_t dim, ArrayRef<int64_t> shape, Type element) {
+  return create<hlo::IotaOp>(RankedTensorType::get(shape, element), ops.getI64IntegerAttr(dim));
+}
+Value Builder::integers(ArrayRef<int64_t> values) {
+  return create<hlo::ConstantOp>(DenseElementsAttr::get(RankedTensorType::get({int64_t(values.size())}, ops.getI64Type()), values));
+}
+Value Builder::scalar(const Scalar& s, Type element, ArrayRef<int64_t> shape) {
+  return s.operand ? broadcast(convert(s.operand, element), shape) : constant(s.value, element, shape);
+}
+
+Value Builder::convert(Value v, Type element) {
+  if (element_of(v) == element) return v;
+  // PyTorch truncates on the way to an integer and tests against zero on the way to bool; so does StableHLO.
+  return create<hlo::ConvertOp>(RankedTensorType::get(shape_of(v), element), v);
+}
+Value Builder::broadcast(Value v, ArrayRef<int64_t> shape) {
+  if (shape_of(v) == shape) return v;
+  Dims dims;
+  for (int64_t d = 0; d < rank_of(v); ++d) dims.push_back(int64_t(shape.size()) - rank_of(v) + d);
+  return broadcast(v, shape, dims);
+}
+Value Builder::broadcast(Value v, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  return create<hlo::BroadcastInDimOp>(RankedTensorType::get(shape, element_of(v)), v, ops.getDenseI64ArrayAttr(dims));
+}
+Value Builder::reshape(Value v, ArrayRef<int64_t> shape) {
+  return shape_of(v) == shape ? v : Value(create<hlo::ReshapeOp>(RankedTensorType::get(shape, element_of(v)), v));
+}
+Value Builder::transpose(Value v, ArrayRef<int64_t> permutation) {
+  return llvm::is_sorted(permutation) ? v : Value(create<hlo::TransposeOp>(v, permutation));
+}
+Value Builder::swap_last(Value v) {
+  Dims p;
+  for (int64_t d = 0; d < rank_of(v); ++d) p.push_back(d);
+  std::swap(p[p.size() - 1], p[p.size() - 2]);
+  return transpose(v, p);
+}
+Value Builder::slice(Value v, int64_t dim, int64_t start, int64_t limit, int64_t step) {
+  Dims lo(rank_of(v), 0), hi(shape_of(v)), steps(rank_of(v), 1);
+  lo[dim] = start, hi[dim] = limit, steps[dim] = step;
+  return create<hlo::SliceOp>(v, lo, hi, steps);
+}
+Value Builder::pad(Value v, double value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, ArrayRef<int64_t> interior) {
+  Dims inner(interior);
+  inner.resize(rank_of(v), 0);
+  return create<hlo::PadOp>(v, constant(value, element_of(v)), low, high, inner);
+}
+Value Builder::concatenate(ArrayRef<Value> values, int64_t dim) { return create<hlo::ConcatenateOp>(ValueRange(values), dim); }
+Value Builder::unsqueeze(Value v, int64_t dim) {
+  Dims shape(shape_of(v));
+  shape.insert(shape.begin() + dim, 1);
+  return reshape(v, shape);
+}
+Value Builder::upcast(Value v) { return element_of(v).isBF16() || element_of(v).isF16() ? convert(v, ops.getF32Type()) : v; }
+
+static at::ScalarType dtype_of(Type t) {
+  if (t.isF32()) return at::kFloat;
+  if (t.isF64()) return at::kDouble;
+  if (t.isF16()) return at::kHalf;
+  if (t.isBF16()) return at::kBFloat16;
+  if (t.isInteger(1)) return at::kBool;
+  if (t.isUnsignedInteger(8)) return at::kByte;
+  if (t.isInteger(8)) return at::kChar;
+  if (t.isInteger(16)) return at::kShort;
+  return t.isInteger(32) ? at::kInt : at::kLong;
+}
+
+std::pair<Value, Value> Builder::promoted(Value x, Value y) {
+  // A rank-0 operand only raises the category (bool, integer, floating), as in at::result_type.
+  at::ScalarType a = dtype_of(element_of(x)), b = dtype_of(element_of(y)), common = at::promoteTypes(a, b);
+  auto category = [](at::ScalarType t) { return t == at::kBool ? 0 : at::isIntegralType(t, false) ? 1 : 2; };
+  if (rank_of(x) == 0 && rank_of(y) > 0) common = category(a) > category(b) ? (a == at::kDouble ? at::kFloat : a) : b;
+  if (rank_of(y) == 0 && rank_of(x) > 0) common = category(b) > category(a) ? (b == at::kDouble ? at::kFloat : b) : a;
+  Dims shape;
+  auto sx = shape_of(x), sy = shape_of(y);
+  size_t rank = std::max(sx.size(), sy.size());
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t nx = i + sx.size() >= rank ? sx[i + sx.size() - rank] : 1, ny = i + sy.size() >= rank ? sy[i + sy.size() - rank] : 1;
+    shape.push_back(nx == 1 ? ny : nx);
+  }
+  Type element = element_type(ops.getContext(), common);
+  return {broadcast(convert(x, element), shape), broadcast(convert(y, element), shape)};
+}
+
+Value Builder::erf(Value x) {
+  auto call = create<hlo::CustomCallOp>(TypeRange{x.getType()}, ValueRange{x}, ops.getStringAttr("mhlo.erf"), BoolAttr(), Attribute(), IntegerAttr(),
+                                        ArrayAttr(), ArrayAttr(), ArrayAttr(), ArrayAttr());
+  call->setAttr("mhlo.attributes", ops.getDictionaryAttr({}));
+  call->setAttr("mhlo.version", ops.getI64IntegerAttr(1));
+  return call.getResult(0);
+}
+
+Value Builder::reduce(Value v, ArrayRef<int64_t> dims, Value init, llvm::function_ref<Value(Builder&, Value, Value)> body) {
+  Dims kept;
+  for (int64_t d = 0; d < rank_of(v); ++d)
+    if (!llvm::is_contained(dims, d)) kept.push_back(shape_of(v)[d]);
+  auto op = create<hlo::ReduceOp>(TypeRange{RankedTensorType::get(kept, element_of(v))}, ValueRange{v}, ValueRange{init}, ops.getDenseI64ArrayAttr(dims));
+  OpBuilder::InsertionGuard guard(ops);
+  Block* block = ops.createBlock(&op.getBody());
+  Type scalar = RankedTensorType::get({}, element_of(v));
+  block->addArguments({scalar, scalar}, {loc, loc});
+  Value result = body(*this, block->getArgument(0), block->getArgument(1));
+  create<hlo::ReturnOp>(ValueRange{result});
+  return op.getResult(0);
+}
+Value Builder::sum(Value v, ArrayRef<int64_t> dims) { return dims.empty() ? v : reduce<hlo::AddOp>(v, dims, 0); }
+Value Builder::maximum(Value v, ArrayRef<int64_t> dims) {
+  Type t = element_of(v);
+  Value lowest = is_floating(v) ? constant(-std::numeric_limits<double>::infinity(), t)
+                                : constant(c10::Scalar(t.isUnsignedInteger() || t.isInteger(1) ? int64_t(0) : std::numeric_limits<int64_t>::min() >> (64 - t.getIntOrFloatBitWidth())), t);
+  return reduce(v, dims, lowest, [](Builder& b, Value x, Value y) { return b.max(x, y); });
+}
+Value Builder::spread(Value reduced, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {
+  Dims kept;
+  for (int64_t d = 0; d < int64_t(shape.size()); ++d)
+    if (!llvm::is_contained(dims, d)) kept.push_back(d);
+  return broadcast(reduced, shape, kept);
+}
+Value Builder::sum_to(Value v, ArrayRef<int64_t> shape) {
+  Dims dims;
+  int64_t extra = rank_of(v) - int64_t(shape.size());
+  for (int64_t d = 0; d < rank_of(v); ++d)
+    if (d < extra || (shape[d - extra] == 1 && shape_of(v)[d] != 1)) dims.push_back(d);
+  return reshape(sum(v, dims), shape);
+}
+
+Value Builder::dot(Value x, Value y, ArrayRef<int64_t> xc, ArrayRef<int64_t> yc, ArrayRef<int64_t> xb, ArrayRef<int64_t> yb) {
+  Dims shape;
+  for (int64_t d : xb) shape.push_back(shape_of(x)[d]);
+  for (int64_t d = 0; d < rank_of(x); ++d)
+    if (!llvm::is_contained(xb, d) && !llvm::is_contained(xc, d)) shape.push_back(shape_of(x)[d]);
+  for (int64_t d = 0; d < rank_of(y); ++d)
+    if (!llvm::is_contained(yb, d) && !llvm::is_contained(yc, d)) shape.push_back(shape_of(y)[d]);
+  return create<hlo::DotGeneralOp>(RankedTensorType::get(shape, element_of(x)), x, y, hlo::DotDimensionNumbersAttr::get(ops.getContext(), xb, yb, xc, yc), ArrayAttr());
+}
+Value Builder::matmul(Value x, Value y, bool transpose_x, bool transpose_y) {
+  int64_t rank = rank_of(x);
+  Dims batch;
+  for (int64_t d = 0; d < rank - 2; ++d) batch.push_back(d);
+  return dot(x, y, {transpose_x ? rank - 2 : rank - 1}, {transpose_y ? rank - 1 : rank - 2}, batch, batch);
+}
+
+Value Builder::take(Value x, Value index, int64_t dim) {
+  Dims offset, sizes(shape_of(x)), shape;
+  for (int64_t d = 0; d < rank_of(x); ++d) {
+    if (d == dim) {
+      shape.append(shape_of(index).begin(), shape_of(index).end());
+      continue;
+    }
+    offset.push_back(int64_t(shape.size()));
+    shape.push_back(shape_of(x)[d]);
+  }
+  sizes[dim] = 1;
+  auto numbers = hlo::GatherDimensionNumbersAttr::get(ops.getContext(), offset, {dim}, {}, {}, {dim}, rank_of(index));
+  return create<hlo::GatherOp>(RankedTensorType::get(shape, element_of(x)), x, index, numbers, ops.getDenseI64ArrayAttr(sizes), ops.getBoolAttr(false));
+}
+
+Value Builder::one_hot(Value index, int64_t n) {
+  Dims shape(shape_of(index)), dims;
+  for (int64_t d = 0; d < rank_of(index); ++d) dims.push_back(d);
+  shape.push_back(n);
+  return compare(Direction::EQ, broadcast(index, shape, dims), iota(int64_t(shape.size()) - 1, shape, element_of(index)));
+}
+
+}  // namespace cresset::lowering

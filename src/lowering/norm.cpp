@@ -1,0 +1,128 @@
+// Softmax and the normalisations, forward and backward. Statistics are in f32 for the narrow types, as on the CPU.
+#include "generated/lowerings.h"
+
+namespace cresset::lowering::aten {
+namespace {
+
+Dims range(int64_t from, int64_t to) {
+  Dims dims;
+  for (int64_t d = from; d < to; ++d) dims.push_back(d);
+  return dims;
+}
+Value to(Builder& b, Value v, size_t i = 0) { return b.reshape(b.convert(v, b.result_element(i)), b.result_shape(i)); }
+
+struct Moments {
+  Value mean, rstd;
+};
+Moments moments(Builder& b, Value x, const Dims& dims, double eps) {
+  double n = 1;
+  for (int64_t d : dims) n *= double(shape_of(x)[d]);
+  Value mean = b.mul(b.sum(x, dims), 1 / n);
+  Value centred = b.sub(x, b.spread(mean, dims, shape_of(x)));
+  Value var = b.mul(b.sum(b.mul(centred, centred), dims), 1 / n);
+  return {mean, b.rsqrt(b.add(var, eps))};
+}
+
+// Gradient of (x - mean) · rstd: rstd (g - mean(g) - x̂ mean(g x̂)), over `dims`.
+Value normalised_gradient(Builder& b, Value g, Value x_hat, Value rstd, const Dims& dims) {
+  double n = 1;
+  for (int64_t d : dims) n *= double(shape_of(g)[d]);
+  auto mean = [&](Value v) { return b.spread(b.mul(b.sum(v, dims), 1 / n), dims, shape_of(g)); };
+  return b.mul(b.spread(rstd, dims, shape_of(g)), b.sub(b.sub(g, mean(g)), b.mul(x_hat, mean(b.mul(g, x_hat)))));
+}
+
+}  // namespace
+
+Value _softmax(Builder& b, Value self, int64_t dim, bool half_to_float) {
+  if (rank_of(self) == 0) return b.like(1, self);
+  Value x = b.upcast(self);
+  Dims dims{wrap(dim, rank_of(x))};
+  Value e = b.exp(b.sub(x, b.spread(b.maximum(x, dims), dims, shape_of(x))));
+  return to(b, b.div(e, b.spread(b.sum(e, dims), dims, shape_of(x))));
+}
+Value _softmax_backward_data(Builder& b, Value grad_output, Value output, int64_t dim, at::ScalarType input_dtype) {
+  Value g = b.upcast(grad_output), y = b.upcast(output);
+  if (rank_of(y) == 0) return to(b, b.like(0, y));
+  Dims dims{wrap(dim, rank_of(y))};
+  Value gy = b.mul(g, y);
+  return to(b, b.sub(gy, b.mul(y, b.spread(b.sum(gy, dims), dims, shape_of(y)))));
+}
+Value _log_softmax(Builder& b, Value self, int64_t dim, bool half_to_float) {
+  if (rank_of(self) == 0) return b.like(0, self);
+  Value x = b.upcast(self);
+  Dims dims{wrap(dim, rank_of(x))};
+  Value shifted = b.sub(x, b.spread(b.maximum(x, dims), dims, shape_of(x)));
+  return to(b, b.sub(shifted, b.spread(b.log(b.sum(b.exp(shifted), dims)), dims, shape_of(x))));
+}
+Value _log_softmax_backward_data(Builder& b, Value grad_output, Value output, int64_t dim, at::ScalarType input_dtype) {
+  Value g = b.upcast(grad_output), y = b.upcast(output);
+  if (rank_of(y) == 0) return to(b, b.like(0, y));
+  Dims dims{wrap(dim, rank_of(y))};
+  return to(b, b.sub(g, b.mul(b.exp(y), b.spread(b.sum(g, dims), dims, shape_of(y)))));
+}
+
+Values native_layer_norm(Builder& b, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value weight, Value bias, double eps) {
+  Value x = b.upcast(input);
+  int64_t rank = rank_of(x), first = rank - int64_t(normalized_shape.size());
+  Dims dims = range(first, rank);
+  auto [mean, rstd] = moments(b, x, dims, eps);
+  Value y = b.mul(b.sub(x, b.spread(mean, dims, shape_of(x))), b.spread(rstd, dims, shape_of(x)));
+  if (weight) y = b.mul(y, b.broadcast(b.convert(weight, element_of(y)), shape_of(y)));
+  if (bias) y = b.add(y, b.broadcast(b.convert(bias, element_of(y)), shape_of(y)));
+  return {to(b, y, 0), to(b, mean, 1), to(b, rstd, 2)};
+}
+Values native_layer_norm_backward(Builder& b, Value grad_out, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value mean, Value rstd, Value weight,
+                                  Value bias, const std::vector<bool>& output_mask) {
+  Value g = b.upcast(grad_out), x = b.upcast(input);
+  int64_t rank = rank_of(x), first = rank - int64_t(normalized_shape.size());
+  Dims dims = range(first, rank), outer = range(0, first), outer_shape(shape_of(x).take_front(first));
+  Value m = b.reshape(b.convert(mean, element_of(x)), outer_shape), r = b.reshape(b.convert(rstd, element_of(x)), outer_shape);
+  Value x_hat = b.mul(b.sub(x, b.spread(m, dims, shape_of(x))), b.spread(r, dims, shape_of(x)));
+  Values results(3);
+  if (output_mask[0]) {
+    Value scaled = weight ? b.mul(g, b.broadcast(b.convert(weight, element_of(g)), shape_of(g))) : g;
+    results[0] = to(b, normalised_gradient(b, scaled, x_hat, r, dims), 0);
+  }
+  if (output_mask[1] && weight) results[1] = to(b, b.sum(b.mul(g, x_hat), outer), 1);
+  if (output_mask[2] && bias) results[2] = to(b, b.sum(g, outer), 2);
+  return results;
+}
+
+Values native_batch_norm(Builder& b, Value input, Value weight, Value bias, Value running_mean, Value running_var, bool training, double momentum, double eps) {
+  Value x = b.upcast(input);
+  Dims dims{0};
+  for (int64_t d = 2; d < rank_of(x); ++d) dims.push_back(d);
+  auto over = [&](Value channel) { return b.spread(b.convert(channel, element_of(x)), dims, shape_of(x)); };
+  Value mean, rstd;
+  if (training) {
+    auto m = moments(b, x, dims, eps);
+    mean = m.mean, rstd = m.rstd;
+  } else {
+    mean = b.convert(running_mean, element_of(x));
+    rstd = b.rsqrt(b.add(b.convert(running_var, element_of(x)), eps));
+  }
+  Value y = b.mul(b.sub(x, over(mean)), over(rstd));
+  if (weight) y = b.mul(y, over(weight));
+  if (bias) y = b.add(y, over(bias));
+  if (!training) return {to(b, y, 0), b.constant(0.0, b.result_element(1), b.result_shape(1)), b.constant(0.0, b.result_element(2), b.result_shape(2))};
+  return {to(b, y, 0), to(b, mean, 1), to(b, rstd, 2)};
+}
+Values native_batch_norm_backward(Builder& b, Value grad_out, Value input, Value weight, Value running_mean, Value running_var, Value save_mean,
+                                  Value save_invstd, bool train, double eps, const std::vector<bool>& output_mask) {
+  Value g = b.upcast(grad_out), x = b.upcast(input);
+  Dims dims{0};
+  for (int64_t d = 2; d < rank_of(x); ++d) dims.push_back(d);
+  Value mean = b.convert(train ? save_mean : running_mean, element_of(x));
+  Value rstd = train ? b.convert(save_invstd, element_of(x)) : b.rsqrt(b.add(b.convert(running_var, element_of(x)), eps));
+  Value x_hat = b.mul(b.sub(x, b.spread(mean, dims, shape_of(x))), b.spread(rstd, dims, shape_of(x)));
+  Values results(3);
+  if (output_mask[0]) {
+    Value scaled = weight ? b.mul(g, b.spread(b.convert(weight, element_of(g)), dims, shape_of(g))) : g;
+    results[0] = to(b, train ? normalised_gradient(b, scaled, x_hat, rstd, dims) : b.mul(scaled, b.spread(rstd, dims, shape_of(g))), 0);
+  }
+  if (output_mask[1]) results[1] = to(b, b.sum(b.mul(g, x_hat), dims), 1);
+  if (output_mask[2]) results[2] = to(b, b.sum(g, dims), 2);
+  return results;
+}
+
+}  // namespace cresset::lowering::aten

@@ -1,0 +1,71 @@
+// Random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011) spelled in integer
+// operations, so that every compiler draws the same bits. Element i takes word i mod 4 of block i div 4 + offset.
+#include <cmath>
+
+#include "generated/lowerings.h"
+
+namespace cresset::lowering::aten {
+namespace {
+
+// Uniform 32-bit words (as i64 in [0, 2^32)) for `n` elements.
+Value philox(Builder& b, int64_t n, const Scalar& seed, const Scalar& offset) {
+  mlir::Type u32 = b.ops.getIntegerType(32, false), u64 = b.ops.getIntegerType(64, false);
+  int64_t blocks = (n + 3) / 4;
+  Dims shape{blocks};
+  auto constant = [&](int64_t c, mlir::Type t) { return b.constant(c10::Scalar(c), t, shape); };
+  auto low = [&](Value v) { return b.convert(b.logical_and(v, constant(0xffffffffll, u64)), u32); };
+  auto high = [&](Value v) { return b.convert(b.create<hlo::ShiftRightLogicalOp>(v, constant(32, u64)), u32); };
+  Value counter = b.add(b.iota(0, shape, u64), b.scalar(offset, u64, shape)), key = b.scalar(seed, u64, shape);
+  Value c[4] = {low(counter), high(counter), constant(0, u32), constant(0, u32)}, k0 = low(key), k1 = high(key);
+  for (int round = 0; round < 10; ++round) {
+    Value p0 = b.mul(b.convert(c[0], u64), constant(0xD2511F53ll, u64)), p1 = b.mul(b.convert(c[2], u64), constant(0xCD9E8D57ll, u64));
+    auto mixed = [&](Value x, Value y, Value k) -> Value { return b.create<hlo::XorOp>(b.create<hlo::XorOp>(x, y), k); };
+    Value next[4] = {mixed(high(p1), c[1], k0), low(p1), mixed(high(p0), c[3], k1), low(p0)};
+    for (int i = 0; i < 4; ++i) c[i] = next[i];
+    k0 = b.add(k0, constant(0x9E3779B9ll, u32));
+    k1 = b.add(k1, constant(0xBB67AE85ll, u32));
+  }
+  Values words;
+  for (Value& w : c) words.push_back(b.reshape(w, {blocks, 1}));
+  return b.slice(b.reshape(b.concatenate(words, 1), {blocks * 4}), 0, 0, n);
+}
+
+// In [0, 1): 24 bits.
+Value uniform(Builder& b, llvm::ArrayRef<int64_t> shape, const Scalar& seed, const Scalar& offset) {
+  int64_t n = 1;
+  for (int64_t d : shape) n *= d;
+  Value bits = philox(b, n, seed, offset);
+  Value top = b.create<hlo::ShiftRightLogicalOp>(bits, b.constant(c10::Scalar(8), element_of(bits), shape_of(bits)));
+  return b.reshape(b.mul(b.convert(top, b.ops.getF32Type()), 1.0 / (1 << 24)), shape);
+}
+
+Value to(Builder& b, Value v, size_t i = 0) { return b.convert(v, b.result_element(i)); }
+
+}  // namespace
+
+Values native_dropout(Builder& b, Value input, double p, std::optional<bool> train, Scalar seed, Scalar offset) {
+  mlir::Type i1 = b.ops.getI1Type();
+  if (!train.value_or(true) || p == 0) return {input, b.constant(1.0, i1, shape_of(input))};
+  Value u = uniform(b, shape_of(input), seed, offset);
+  Value mask = b.compare(Direction::GE, u, b.like(p, u));
+  Value kept = b.select(mask, b.mul(input, p < 1 ? 1 / (1 - p) : 0), b.like(0, input));
+  return {kept, mask};
+}
+Value uniform(Builder& b, Value self, double from, double to_, Scalar seed, Scalar offset) {
+  Value u = uniform(b, b.result_shape(), seed, offset);
+  return to(b, b.add(b.mul(u, to_ - from), from));
+}
+Value normal_functional(Builder& b, Value self, double mean, double std, Scalar seed, Scalar offset) {
+  // Box and Muller 1958, two uniforms for each element.
+  int64_t n = type_of(self).getNumElements();
+  Value u = uniform(b, {2 * n}, seed, offset);
+  Value radius = b.sub(b.constant(1.0, element_of(u), {n}), b.slice(u, 0, 0, n)), angle = b.slice(u, 0, n, 2 * n);
+  Value z = b.mul(b.sqrt(b.mul(b.log(radius), -2)), b.create<hlo::CosineOp>(b.mul(angle, 2 * M_PI)));
+  return to(b, b.reshape(b.add(b.mul(z, std), mean), b.result_shape()));
+}
+Value bernoulli_p(Builder& b, Value self, double p, Scalar seed, Scalar offset) {
+  Value u = uniform(b, b.result_shape(), seed, offset);
+  return to(b, b.compare(Direction::LT, u, b.like(p, u)));
+}
+
+}  // namespace cresset::lowering::aten

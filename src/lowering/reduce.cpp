@@ -1,0 +1,132 @@
+// Reductions and scans.
+#include <limits>
+
+#include "generated/lowerings.h"
+
+namespace cresset::lowering::aten {
+namespace {
+
+using OptionalDims = std::optional<llvm::ArrayRef<int64_t>>;
+Dims dims_of(Value v, OptionalDims dim) { return wrap_all(dim.value_or(llvm::ArrayRef<int64_t>()), rank_of(v)); }
+int64_t count(Value v, const Dims& dims) {
+  int64_t n = 1;
+  for (int64_t d : dims) n *= shape_of(v)[d];
+  return n;
+}
+// Shape (keepdim) and dtype of the result.
+Value finish(Builder& b, Value v, size_t i = 0) { return b.reshape(b.convert(v, b.result_element(i)), b.result_shape(i)); }
+
+Value minimum_of(Builder& b, Value v, llvm::ArrayRef<int64_t> dims) {
+  mlir::Type t = element_of(v);
+  Value highest = is_floating(v) ? b.constant(std::numeric_limits<double>::infinity(), t)
+                                 : b.constant(c10::Scalar(t.isInteger(1) ? int64_t(1) : t.isUnsignedInteger() ? int64_t(255) : std::numeric_limits<int64_t>::max() >> (64 - t.getIntOrFloatBitWidth())), t);
+  return b.reduce(v, dims, highest, [](Builder& b, Value x, Value y) { return b.min(x, y); });
+}
+
+// Position of the first extreme element (nan counts as extreme) along one dimension.
+Value position_of(Builder& b, Value x, Value extreme, int64_t dim) {
+  Value same = b.compare(Direction::EQ, x, b.spread(extreme, {dim}, shape_of(x)));
+  if (is_floating(x)) same = b.logical_or(same, b.compare(Direction::NE, x, x));
+  mlir::Type i64 = b.ops.getI64Type();
+  Value n = b.constant(c10::Scalar(shape_of(x)[dim]), i64, shape_of(x));
+  return minimum_of(b, b.select(same, b.iota(dim, shape_of(x), i64), n), {dim});
+}
+Values extreme_with_position(Builder& b, Value self, int64_t dim, bool max) {
+  if (rank_of(self) == 0) return {self, b.constant(0.0, b.result_element(1), b.result_shape(1))};
+  dim = wrap(dim, rank_of(self));
+  Value extreme = max ? b.maximum(self, {dim}) : minimum_of(b, self, {dim});
+  return {finish(b, extreme, 0), finish(b, position_of(b, self, extreme, dim), 1)};
+}
+Value arg(Builder& b, Value self, std::optional<int64_t> dim, bool max) {
+  Value x = dim && rank_of(self) ? self : b.reshape(self, {type_of(self).getNumElements()});
+  int64_t d = dim && rank_of(self) ? wrap(*dim, rank_of(self)) : 0;
+  return finish(b, position_of(b, x, max ? b.maximum(x, {d}) : minimum_of(b, x, {d}), d));
+}
+
+// Mean and variance with `correction`; both reduced.
+std::pair<Value, Value> moments(Builder& b, Value x, const Dims& dims, double correction) {
+  double n = double(count(x, dims));
+  Value mean = b.mul(b.sum(x, dims), 1 / n);
+  Value centred = b.sub(x, b.spread(mean, dims, shape_of(x)));
+  Value squares = b.sum(b.mul(centred, centred), dims);
+  return {mean, b.div(squares, b.like(std::max(n - correction, 0.0), squares))};
+}
+
+}  // namespace
+
+Value sum(Builder& b, Value self, std::optional<at::ScalarType> dtype) {
+  Value x = b.upcast(b.convert(self, b.result_element()));
+  return finish(b, b.sum(x, dims_of(self, std::nullopt)));
+}
+Value sum_dim_IntList(Builder& b, Value self, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
+  Value x = b.upcast(b.convert(self, b.result_element()));
+  return finish(b, b.sum(x, dims_of(self, dim)));
+}
+Value mean(Builder& b, Value self, std::optional<at::ScalarType> dtype) { return mean_dim(b, self, std::nullopt, false, dtype); }
+Value mean_dim(Builder& b, Value self, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
+  Value x = b.upcast(b.convert(self, b.result_element()));
+  Dims dims = dims_of(self, dim);
+  Value s = b.sum(x, dims);
+  return finish(b, b.div(s, b.like(double(count(self, dims)), s)));
+}
+Value amax(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) { return finish(b, b.maximum(self, dims_of(self, dim))); }
+Value amin(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) { return finish(b, minimum_of(b, self, dims_of(self, dim))); }
+Value max(Builder& b, Value self) { return finish(b, b.maximum(self, dims_of(self, std::nullopt))); }
+Value min(Builder& b, Value self) { return finish(b, minimum_of(b, self, dims_of(self, std::nullopt))); }
+Values max_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return extreme_with_position(b, self, dim, true); }
+Values min_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return extreme_with_position(b, self, dim, false); }
+Value argmax(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) { return arg(b, self, dim, true); }
+Value argmin(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) { return arg(b, self, dim, false); }
+Value prod(Builder& b, Value self, std::optional<at::ScalarType> dtype) {
+  return finish(b, b.reduce<hlo::MulOp>(b.convert(self, b.result_element()), dims_of(self, std::nullopt), 1));
+}
+static Value any_of(Builder& b, Value self, const Dims& dims) { return finish(b, b.reduce<hlo::OrOp>(b.convert(self, b.ops.getI1Type()), dims, 0)); }
+static Value all_of(Builder& b, Value self, const Dims& dims) { return finish(b, b.reduce<hlo::AndOp>(b.convert(self, b.ops.getI1Type()), dims, 1)); }
+Value any(Builder& b, Value self) { return any_of(b, self, dims_of(self, std::nullopt)); }
+Value all(Builder& b, Value self) { return all_of(b, self, dims_of(self, std::nullopt)); }
+Value any_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return any_of(b, self, dims_of(self, llvm::ArrayRef(dim))); }
+Value all_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return all_of(b, self, dims_of(self, llvm::ArrayRef(dim))); }
+
+static double correction_of(const std::optional<Scalar>& c) { return c ? c->value.toDouble() : 1.0; }
+Value var_correction(Builder& b, Value self, OptionalDims dim, std::optional<Scalar> correction, bool keepdim) {
+  return finish(b, moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction)).second);
+}
+Value std_correction(Builder& b, Value self, OptionalDims dim, std::optional<Scalar> correction, bool keepdim) {
+  return finish(b, b.sqrt(moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction)).second));
+}
+Values var_mean_correction(Builder& b, Value self, OptionalDims dim, std::optional<Scalar> correction, bool keepdim) {
+  auto [mean, var] = moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction));
+  return {finish(b, var, 0), finish(b, mean, 1)};
+}
+Value linalg_vector_norm(Builder& b, Value self, Scalar ord, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
+  Value x = b.upcast(b.convert(self, b.result_element()));
+  return finish(b, b.sqrt(b.sum(b.mul(x, x), dims_of(self, dim))));
+}
+Value logsumexp(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) {
+  Value x = b.upcast(b.convert(self, b.result_element()));
+  Dims dims = dims_of(self, dim);
+  Value m = b.maximum(x, dims);
+  Value finite = b.select(b.create<hlo::IsFiniteOp>(mlir::RankedTensorType::get(shape_of(m), b.ops.getI1Type()), m), m, b.like(0, m));
+  return finish(b, b.add(b.log(b.sum(b.exp(b.sub(x, b.spread(finite, dims, shape_of(x)))), dims)), finite));
+}
+// A window that reaches from the start to each element.
+Value cumsum(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> dtype) {
+  Value x = b.convert(self, b.result_element());
+  if (rank_of(x) == 0) return x;
+  dim = wrap(dim, rank_of(x));
+  int64_t rank = rank_of(x), n = shape_of(x)[dim];
+  Dims window(rank, 1), padding(2 * rank, 0);
+  window[dim] = n;
+  padding[2 * dim] = n - 1;
+  auto pads = mlir::DenseIntElementsAttr::get(mlir::RankedTensorType::get({rank, 2}, b.ops.getI64Type()), llvm::ArrayRef<int64_t>(padding));
+  auto op = b.create<hlo::ReduceWindowOp>(mlir::TypeRange{x.getType()}, mlir::ValueRange{x}, mlir::ValueRange{b.constant(0.0, element_of(x))},
+                                          b.ops.getDenseI64ArrayAttr(window), mlir::DenseI64ArrayAttr(), mlir::DenseI64ArrayAttr(), mlir::DenseI64ArrayAttr(), pads);
+  mlir::OpBuilder::InsertionGuard guard(b.ops);
+  auto* block = b.ops.createBlock(&op.getBody());
+  mlir::Type scalar = mlir::RankedTensorType::get({}, element_of(x));
+  block->addArguments({scalar, scalar}, {b.loc, b.loc});
+  b.create<hlo::ReturnOp>(mlir::ValueRange{b.add(block->getArgument(0), block->getArgument(1))});
+  return op.getResult(0);
+}
+
+}  // namespace cresset::lowering::aten

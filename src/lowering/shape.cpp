@@ -1,0 +1,137 @@
+// Joining, moving and indexing.
+#include "generated/lowerings.h"
+
+namespace cresset::lowering::aten {
+namespace {
+
+// Negative indices count from the end.
+Value wrapped(Builder& b, Value index, int64_t n) {
+  if (element_of(index).isUnsignedInteger()) return index;
+  return b.select(b.compare(Direction::LT, index, b.like(0, index)), b.add(index, b.constant(c10::Scalar(n), element_of(index), shape_of(index))), index);
+}
+
+Value scatter_rows(Builder& b, Value target, Value index, Value updates, bool add) {
+  // target[index[i]] (+)= updates[i] along dimension 0
+  Dims window;
+  for (int64_t d = 1; d < rank_of(target); ++d) window.push_back(d);
+  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), window, {0}, {}, {}, {0}, 1);
+  auto op = b.create<hlo::ScatterOp>(mlir::TypeRange{target.getType()}, mlir::ValueRange{target}, b.reshape(index, {type_of(index).getNumElements(), 1}),
+                                     mlir::ValueRange{updates}, numbers, b.ops.getBoolAttr(false), b.ops.getBoolAttr(false));
+  mlir::OpBuilder::InsertionGuard guard(b.ops);
+  auto* block = b.ops.createBlock(&op.getUpdateComputation());
+  mlir::Type scalar = mlir::RankedTensorType::get({}, element_of(target));
+  block->addArguments({scalar, scalar}, {b.loc, b.loc});
+  b.create<hlo::ReturnOp>(mlir::ValueRange{add ? b.add(block->getArgument(0), block->getArgument(1)) : Value(block->getArgument(1))});
+  return op.getResult(0);
+}
+
+// Flat position of each index of gather and scatter: every coordinate its own, the one along `dim` from the index.
+Value flat_positions(Builder& b, Value index, llvm::ArrayRef<int64_t> shape, int64_t dim) {
+  mlir::Type i64 = b.ops.getI64Type();
+  Value sum = b.constant(c10::Scalar(0), i64, shape_of(index));
+  int64_t stride = 1;
+  for (int64_t d = rank_of(index) - 1; d >= 0; --d) {
+    Value at = d == dim ? wrapped(b, b.convert(index, i64), shape[d]) : b.iota(d, shape_of(index), i64);
+    sum = b.add(sum, b.mul(at, b.constant(c10::Scalar(stride), i64, shape_of(index))));
+    stride *= shape[d];
+  }
+  return sum;
+}
+Value flat(Builder& b, Value v) { return b.reshape(v, {type_of(v).getNumElements()}); }
+
+Value triangle(Builder& b, Value self, int64_t diagonal, bool lower) {
+  int64_t rank = rank_of(self);
+  mlir::Type i64 = b.ops.getI64Type();
+  Value row = b.iota(rank - 2, shape_of(self), i64), column = b.iota(rank - 1, shape_of(self), i64);
+  Value shifted = b.add(row, b.constant(c10::Scalar(diagonal), i64, shape_of(self)));
+  Value keep = b.compare(lower ? Direction::LE : Direction::GE, column, shifted);
+  return b.select(keep, self, b.like(0, self));
+}
+
+}  // namespace
+
+Value cat(Builder& b, llvm::ArrayRef<Value> tensors, int64_t dim) {
+  Values parts;
+  for (Value t : tensors)
+    if (!(rank_of(t) == 1 && shape_of(t)[0] == 0)) parts.push_back(b.convert(t, b.result_element()));
+  if (parts.empty()) return b.constant(0.0, b.result_element(), b.result_shape());
+  return b.concatenate(parts, wrap(dim, rank_of(parts[0])));
+}
+Value stack(Builder& b, llvm::ArrayRef<Value> tensors, int64_t dim) {
+  Values parts;
+  int64_t d = wrap(dim, rank_of(tensors[0]) + 1);
+  for (Value t : tensors) parts.push_back(b.unsqueeze(b.convert(t, b.result_element()), d));
+  return b.concatenate(parts, d);
+}
+Value flip(Builder& b, Value self, llvm::ArrayRef<int64_t> dims) {
+  return dims.empty() ? self : Value(b.create<hlo::ReverseOp>(self.getType(), self, b.ops.getDenseI64ArrayAttr(wrap_all(dims, rank_of(self)))));
+}
+Value tril(Builder& b, Value self, int64_t diagonal) { return triangle(b, self, diagonal, true); }
+Value triu(Builder& b, Value self, int64_t diagonal) { return triangle(b, self, diagonal, false); }
+Value arange_start_step(Builder& b, Scalar start, Scalar end, Scalar step, std::optional<at::ScalarType> dtype) {
+  mlir::Type t = b.result_element();
+  Value i = b.iota(0, b.result_shape(), mlir::isa<mlir::FloatType>(t) ? b.ops.getF64Type() : mlir::Type(b.ops.getI64Type()));
+  return b.convert(b.add(b.scalar_like(start, i), b.mul(i, b.scalar_like(step, i))), t);
+}
+Value constant_pad_nd(Builder& b, Value self, llvm::ArrayRef<int64_t> pad, Scalar value) {
+  Dims low(rank_of(self), 0), high(rank_of(self), 0);
+  for (size_t i = 0; i + 1 < pad.size(); i += 2) {
+    low[rank_of(self) - 1 - i / 2] = pad[i];
+    high[rank_of(self) - 1 - i / 2] = pad[i + 1];
+  }
+  return b.create<hlo::PadOp>(self, b.scalar(value, element_of(self)), low, high, Dims(rank_of(self), 0));
+}
+Value slice_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> input_sizes, int64_t dim, int64_t start, int64_t end, int64_t step) {
+  dim = wrap(dim, int64_t(input_sizes.size()));
+  int64_t n = input_sizes[dim], count = shape_of(grad_output)[dim];
+  if (start < 0) start += n;
+  start = std::clamp<int64_t>(start, 0, n);
+  if (count == 0) return b.constant(0.0, b.result_element(), b.result_shape());
+  Dims low(input_sizes.size(), 0), high(input_sizes.size(), 0), interior(input_sizes.size(), 0);
+  low[dim] = start;
+  interior[dim] = step - 1;
+  high[dim] = n - start - ((count - 1) * step + 1);
+  return b.pad(grad_output, 0, low, high, interior);
+}
+Value select_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> input_sizes, int64_t dim, int64_t index) {
+  dim = wrap(dim, int64_t(input_sizes.size()));
+  if (index < 0) index += input_sizes[dim];
+  Dims low(input_sizes.size(), 0), high(input_sizes.size(), 0);
+  low[dim] = index;
+  high[dim] = input_sizes[dim] - index - 1;
+  return b.pad(b.unsqueeze(grad_output, dim), 0, low, high);
+}
+
+Value embedding(Builder& b, Value weight, Value indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse) { return b.take(weight, indices, 0); }
+Value embedding_dense_backward(Builder& b, Value grad_output, Value indices, int64_t num_weights, int64_t padding_idx, bool scale_grad_by_freq) {
+  int64_t width = shape_of(grad_output).back(), n = type_of(indices).getNumElements();
+  Value g = b.upcast(b.reshape(grad_output, {n, width})), index = flat(b, indices);
+  if (padding_idx >= 0) {
+    Value keep = b.compare(Direction::NE, index, b.constant(c10::Scalar(padding_idx), element_of(index), {n}));
+    g = b.select(b.broadcast(keep, {n, width}, {0}), g, b.like(0, g));
+  }
+  Value zero = b.constant(0.0, element_of(g), {num_weights, width});
+  return b.convert(scatter_rows(b, zero, index, g, true), b.result_element());
+}
+Value index_select(Builder& b, Value self, int64_t dim, Value index) {
+  if (rank_of(self) == 0) return self;
+  dim = wrap(dim, rank_of(self));
+  return b.take(self, b.reshape(index, {type_of(index).getNumElements()}), dim);
+}
+Value gather(Builder& b, Value self, int64_t dim, Value index, bool sparse_grad) {
+  if (rank_of(self) == 0 || rank_of(index) == 0) return b.reshape(self, b.result_shape());
+  return b.take(flat(b, self), flat_positions(b, index, shape_of(self), wrap(dim, rank_of(self))), 0);
+}
+static Value scatter_into(Builder& b, Value self, int64_t dim, Value index, Value src, bool add) {
+  dim = wrap(dim, rank_of(self));
+  Dims zero(rank_of(index), 0), one(rank_of(index), 1);
+  Value updates = b.create<hlo::SliceOp>(src, zero, Dims(shape_of(index)), one);
+  return b.reshape(scatter_rows(b, flat(b, self), flat(b, flat_positions(b, index, shape_of(self), dim)), flat(b, updates), add), shape_of(self));
+}
+Value scatter_src(Builder& b, Value self, int64_t dim, Value index, Value src) { return scatter_into(b, self, dim, index, src, false); }
+Value scatter_value(Builder& b, Value self, int64_t dim, Value index, Scalar value) {
+  return scatter_into(b, self, dim, index, b.scalar(value, element_of(self), shape_of(index)), false);
+}
+Value scatter_add(Builder& b, Value self, int64_t dim, Value index, Value src) { return scatter_into(b, self, dim, index, src, true); }
+
+}  // namespace cresset::lowering::aten

@@ -1,0 +1,58 @@
+// One program for a graph that somebody else guards (torch.compile): its operators are recorded once on stand-ins for the
+// inputs, and the program is then called directly.
+//
+//   begin_capture();  stand-ins = wrap_cpu(…);  outputs = run the graph on them;  program = end_capture(stand-ins, outputs)
+//   results = program->run(inputs)
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+#include "runtime/program.h"
+#include "trace/node.h"
+
+namespace cresset::trace {
+
+/// A device tensor whose bytes are those of `t`'s storage (a CPU tensor; not copied), with its sizes and strides.
+at::Tensor wrap_cpu(const at::Tensor& t);
+
+class CapturedProgram {
+ public:
+  /// Inputs as captured (sizes, strides, dtypes; CPU or device tensors). Inputs that the graph writes to are written in place.
+  /// Results are CPU tensors if the first tensor input is one (or there is none), device tensors otherwise.
+  std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs);
+
+ private:
+  friend std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&);
+  struct Output {
+    int input = -1;     ///< the result is this input itself
+    size_t result = 0;  ///< or shows this result of the program
+    at::DimVector sizes, strides;
+    int64_t offset = 0;
+    at::ScalarType dtype = at::kFloat;
+  };
+  struct Leaf {
+    int input = -1;  ///< which tensor's storage, or a kept leaf
+    int random = -1; ///< 0: seed, 1, 2, …: offset number n - 1
+    NodePtr node;
+  };
+  std::shared_ptr<Program> program_;
+  std::vector<Leaf> leaves_;
+  std::vector<Output> outputs_;
+  std::vector<TensorType> types_;                   // of the program's results
+  std::vector<std::pair<int, size_t>> written_;     // input, result: written back
+  int randoms_ = 0;
+};
+
+void begin_capture();
+void abort_capture();
+std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
+
+/// Random operators report their seed and offset leaves, which a captured program draws anew at each call.
+void note_random(const NodePtr& seed, const NodePtr& offset);
+/// Draws an offset (first) and tells the seed (second) of the default generator; set by the device.
+extern std::pair<int64_t, int64_t> (*draw_random)();
+
+}  // namespace cresset::trace

@@ -1,0 +1,205 @@
+#include "trace/cell.h"
+
+#include <ATen/ATen.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
+
+#include <cstring>
+
+#include "trace/step.h"
+
+namespace cresset::trace {
+namespace {
+
+Cell*& first_cell() {
+  static Cell* head = nullptr;
+  return head;
+}
+
+at::DimVector dense_strides(at::IntArrayRef sizes) {
+  at::DimVector strides(sizes.size(), 1);
+  for (int d = int(sizes.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * std::max<int64_t>(sizes[d + 1], 1);
+  return strides;
+}
+bool is_dense(at::IntArrayRef sizes, at::IntArrayRef strides) {
+  int64_t expected = 1;
+  for (int d = int(sizes.size()) - 1; d >= 0; --d) {
+    if (sizes[d] == 1) continue;
+    if (strides[d] != expected) return false;
+    expected *= sizes[d];
+  }
+  return true;
+}
+
+Value reshaped(Value v, at::IntArrayRef sizes) {
+  if (at::IntArrayRef(v.type().sizes) == sizes) return v;
+  if (&v.node->op() == &builtin::reshape) return reshaped(v.node->operands()[0], sizes);
+  TensorType type{v.type().dtype, at::DimVector(sizes)};
+  return make_value(builtin::reshape, {v}, {}, std::move(type));
+}
+
+Value bitcast(Value v, at::ScalarType dtype) {
+  if (v.type().dtype == dtype) return v;
+  int64_t bytes = v.type().numel() * c10::elementSize(v.type().dtype);
+  return make_value(builtin::bitcast, {v}, {}, {dtype, {bytes / int64_t(c10::elementSize(dtype))}});
+}
+
+Value zeros(int64_t numel, at::ScalarType dtype) { return make_value(builtin::constant, {}, {Attribute(0.0)}, {dtype, {numel}}); }
+
+std::vector<int64_t> list(at::IntArrayRef a) { return a.vec(); }
+
+// Dimensions ordered by stride, outermost first: the storage order of a dense, permuted tensor; empty if it is not dense.
+std::optional<std::vector<int64_t>> storage_order(at::IntArrayRef sizes, at::IntArrayRef strides) {
+  std::vector<int64_t> order(sizes.size());
+  for (size_t d = 0; d < order.size(); ++d) order[d] = int64_t(d);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return strides[a] > strides[b] || (strides[a] == strides[b] && sizes[a] > sizes[b]); });
+  int64_t expected = 1;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if (sizes[*it] == 1) continue;
+    if (strides[*it] != expected) return std::nullopt;
+    expected *= sizes[*it];
+  }
+  return order;
+}
+
+Value permuted(Value v, const std::vector<int64_t>& dims) {
+  if (std::is_sorted(dims.begin(), dims.end())) return v;
+  TensorType type{v.type().dtype, {}};
+  for (int64_t d : dims) type.sizes.push_back(v.type().sizes[d]);
+  return make_value(builtin::permute, {v}, {Attribute(dims)}, std::move(type));
+}
+
+}  // namespace
+
+Cell::Cell(c10::SymInt bytes, c10::Allocator* allocator, bool resizable)
+    : c10::StorageImpl(c10::StorageImpl::use_byte_size_t(), std::move(bytes),
+                       c10::DataPtr(nullptr, c10::Device(c10::DeviceType::PrivateUse1, 0)), allocator, resizable) {
+  std::lock_guard lock(trace_mutex());
+  next_ = first_cell();
+  if (next_) next_->previous_ = this;
+  first_cell() = this;
+}
+
+Cell::~Cell() {
+  std::lock_guard lock(trace_mutex());
+  (previous_ ? previous_->next_ : first_cell()) = next_;
+  if (next_) next_->previous_ = previous_;
+}
+
+void Cell::release_resources() {
+  std::lock_guard lock(trace_mutex());
+  content_ = last_ = {};
+  c10::StorageImpl::release_resources();
+}
+
+Cell* Cell::of(const c10::StorageImpl* storage) { return dynamic_cast<Cell*>(const_cast<c10::StorageImpl*>(storage)); }
+
+Cell& Cell::of(const at::TensorBase& t) {
+  TORCH_CHECK(t.defined() && t.has_storage(), "cresset: the tensor has no storage");
+  Cell* cell = of(t.storage().unsafeGetStorageImpl());
+  TORCH_CHECK(cell, "cresset: the tensor's storage was not made by the device \"cresset\" (", t.device(), " tensor of type ", t.scalar_type(), ")");
+  return *cell;
+}
+
+Cell* Cell::first() { return first_cell(); }
+
+void Cell::set_content(Value v) {
+  if (content_ && !pending()) origin_ = content_.node.get();
+  content_ = std::move(v);
+  last_ = {};
+}
+void Cell::resize(size_t size) {
+  std::lock_guard lock(trace_mutex());
+  if (content_ && size) {
+    BufferPtr old = bytes(*this), fresh = Buffer::allocate(size);
+    size_t kept = std::min(size, size_t(nbytes()));
+    std::memcpy(fresh->data(), old->data(), kept);
+    std::memset(static_cast<char*>(fresh->data()) + kept, 0, size - kept);
+    set_nbytes(size);
+    replace_bytes(*this, std::move(fresh), at::kByte);
+  } else {
+    set_nbytes(size);
+    content_ = last_ = {};
+  }
+}
+void Cell::materialise(NodePtr leaf) {
+  origin_ = nullptr;
+  content_ = {std::move(leaf), 0};
+  last_ = {};
+}
+bool Cell::pending() const { return content_ && &content_.node->op() != &builtin::input; }
+
+Value read(const at::Tensor& t) {
+  std::lock_guard lock(trace_mutex());
+  Cell& cell = Cell::of(t);
+  auto sizes = t.sizes(), strides = t.strides();
+  if (cell.last_ && t.storage_offset() == 0 && cell.last_.type().dtype == t.scalar_type() && sizes == at::IntArrayRef(cell.last_sizes_) &&
+      strides == at::IntArrayRef(cell.last_strides_))
+    return cell.last_;
+  int64_t capacity = int64_t(cell.nbytes()) / int64_t(t.itemsize());
+  Value content = cell.content_ ? bitcast(cell.content_, t.scalar_type()) : zeros(capacity, t.scalar_type());
+  if (t.storage_offset() == 0 && t.numel() == content.type().numel() && is_dense(sizes, strides)) return reshaped(content, sizes);
+  if (t.numel() == 0) return make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), at::DimVector(sizes)});
+  return make_value(builtin::window_read, {content}, {list(sizes), list(strides), t.storage_offset()}, {t.scalar_type(), at::DimVector(sizes)});
+}
+
+Value converted(Value v, at::ScalarType dtype) {
+  if (v.type().dtype == dtype) return v;
+  TensorType type{dtype, v.type().sizes};
+  return make_value(builtin::convert, {v}, {}, std::move(type));
+}
+
+Value expanded(Value v, at::IntArrayRef sizes) {
+  if (at::IntArrayRef(v.type().sizes) == sizes) return v;
+  return make_value(builtin::expand, {v}, {}, {v.type().dtype, at::DimVector(sizes)});
+}
+
+void write(const at::Tensor& t, Value v) {
+  std::lock_guard lock(trace_mutex());
+  Cell& cell = Cell::of(t);
+  if (t.numel() == 0) return;
+  at::assert_no_internal_overlap(t);
+  v = expanded(converted(std::move(v), t.scalar_type()), t.sizes());
+  int64_t capacity = int64_t(cell.nbytes()) / int64_t(t.itemsize());
+  if (t.storage_offset() == 0 && t.numel() == capacity)
+    if (auto order = storage_order(t.sizes(), t.strides())) {
+      cell.set_content(permuted(v, *order));
+      cell.last_ = v;
+      cell.last_sizes_ = at::DimVector(t.sizes());
+      cell.last_strides_ = at::DimVector(t.strides());
+      return;
+    }
+  Value base = cell.content_ ? bitcast(cell.content_, t.scalar_type()) : zeros(capacity, t.scalar_type());
+  TensorType type = base.type();
+  cell.set_content(make_value(builtin::window_write, {base, v}, {list(t.sizes()), list(t.strides()), t.storage_offset()}, std::move(type)));
+}
+
+at::Tensor make_tensor(Value v, at::IntArrayRef strides) {
+  auto sizes = at::DimVector(v.type().sizes);
+  auto t = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(c10::make_intrusive<Cell>(c10::SymInt(v.type().numel() * int64_t(c10::elementSize(v.type().dtype))), device_allocator(), true)),
+      c10::DispatchKeySet{c10::DispatchKey::PrivateUse1, c10::DispatchKey::AutogradPrivateUse1, c10::DispatchKey::ADInplaceOrView},
+      c10::scalarTypeToTypeMeta(v.type().dtype));
+  t.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  if (v.type().numel() > 0) write(t, std::move(v));
+  return t;
+}
+
+BufferPtr bytes(Cell& cell) {
+  std::lock_guard lock(trace_mutex());
+  if (!cell.content()) {
+    auto buffer = Buffer::allocate(cell.nbytes());
+    std::memset(buffer->data(), 0, cell.nbytes());
+    replace_bytes(cell, buffer, at::kByte);
+  }
+  if (cell.pending()) sync();
+  return cell.content().node->buffer();
+}
+BufferPtr bytes(const at::Tensor& t) { return bytes(Cell::of(t)); }
+
+void replace_bytes(Cell& cell, BufferPtr buffer, at::ScalarType dtype) {
+  std::lock_guard lock(trace_mutex());
+  cell.set_content({NodeFactory::input(std::move(buffer), {dtype, {int64_t(cell.nbytes()) / int64_t(c10::elementSize(dtype))}}), 0});
+}
+
+}  // namespace cresset::trace

@@ -1,0 +1,126 @@
+#include "trace/node.h"
+
+#include <unordered_map>
+
+#include "trace/hash.h"
+
+namespace cresset::trace {
+namespace {
+
+// Weak: a node leaves the table when it dies. Leaked on purpose, nodes may die while the process exits.
+std::unordered_multimap<uint64_t, Node*>& table() {
+  static auto* t = new std::unordered_multimap<uint64_t, Node*>;
+  return *t;
+}
+
+uint64_t hash_attribute(const Attribute& a) {
+  return std::visit(
+      [&](const auto& v) -> uint64_t {
+        using T = std::decay_t<decltype(v)>;
+        uint64_t h = a.index();
+        if constexpr (std::is_same_v<T, std::monostate>) return h;
+        else if constexpr (std::is_same_v<T, double>) return mix(h, c10::bit_cast<uint64_t>(v));
+        else if constexpr (std::is_same_v<T, c10::complex<double>>) return mix(mix(h, c10::bit_cast<uint64_t>(v.real())), c10::bit_cast<uint64_t>(v.imag()));
+        else if constexpr (std::is_same_v<T, std::string>) return mix(h, std::hash<std::string>()(v));
+        else if constexpr (std::is_same_v<T, ScalarOperand>) return mix(h, v.operand);
+        else if constexpr (std::is_same_v<T, std::vector<double>>) {
+          for (double x : v) h = mix(h, c10::bit_cast<uint64_t>(x));
+          return h;
+        } else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<bool>>) {
+          for (auto x : v) h = mix(h, uint64_t(x));
+          return mix(h, v.size());
+        } else {
+          return mix(h, uint64_t(v));
+        }
+      },
+      a);
+}
+
+}  // namespace
+
+std::recursive_mutex& trace_mutex() {
+  static auto* m = new std::recursive_mutex;
+  return *m;
+}
+
+int64_t TensorType::numel() const {
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  return n;
+}
+
+
+NodePtr NodeFactory::make(const Operator& op, Node::Operands operands, Node::Attributes attributes, Node::Types types) {
+  uint64_t h = reinterpret_cast<uint64_t>(&op);
+  for (const Value& v : operands) h = mix(mix(h, reinterpret_cast<uint64_t>(v.node.get())), v.index);
+  for (const Attribute& a : attributes) h = mix(h, hash_attribute(a));
+  for (const TensorType& t : types) {
+    h = mix(h, uint64_t(t.dtype));
+    for (int64_t s : t.sizes) h = mix(h, uint64_t(s));
+  }
+  std::lock_guard lock(trace_mutex());
+  auto [begin, end] = table().equal_range(h);
+  for (auto it = begin; it != end; ++it) {
+    Node* n = it->second;
+    if (c10::raw::intrusive_ptr::use_count(n) > 0 && n->op_ == &op && n->operands_ == operands && n->attributes_ == attributes && n->types_ == types)
+      return NodePtr::reclaim_copy(n);
+  }
+  auto node = c10::make_intrusive<Node>();
+  node->op_ = &op;
+  node->operands_ = std::move(operands);
+  node->attributes_ = std::move(attributes);
+  node->types_ = std::move(types);
+  node->hash_ = h;
+  node->shared_ = true;
+  table().emplace(h, node.get());
+  return node;
+}
+
+NodePtr NodeFactory::input(BufferPtr buffer, TensorType type) {
+  auto node = c10::make_intrusive<Node>();
+  node->op_ = &builtin::input;
+  node->types_.push_back(std::move(type));
+  node->buffer_ = std::move(buffer);
+  return node;
+}
+
+NodePtr NodeFactory::scalar(uint64_t bits, at::ScalarType dtype) {
+  auto node = c10::make_intrusive<Node>();
+  node->op_ = &builtin::scalar;
+  node->types_.push_back({dtype, {}});
+  node->number_bits_ = bits;
+  return node;
+}
+
+Value make_value(const Operator& op, Node::Operands operands, Node::Attributes attributes, TensorType type) {
+  Node::Types types;
+  types.push_back(std::move(type));
+  return {NodeFactory::make(op, std::move(operands), std::move(attributes), std::move(types)), 0};
+}
+
+// Long chains must not release each other recursively: operands go to a list that the outermost call empties.
+void Node::release_resources() {
+  std::lock_guard lock(trace_mutex());
+  if (shared_) {
+    auto [begin, end] = table().equal_range(hash_);
+    for (auto it = begin; it != end; ++it)
+      if (it->second == this) {
+        table().erase(it);
+        break;
+      }
+  }
+  static auto* waiting = new std::vector<Value>;
+  static bool draining = false;
+  for (Value& v : operands_) waiting->push_back(std::move(v));
+  operands_.clear();
+  buffer_.reset();
+  if (draining) return;
+  draining = true;
+  while (!waiting->empty()) {
+    Value v = std::move(waiting->back());
+    waiting->pop_back();
+  }
+  draining = false;
+}
+
+}  // namespace cresset::trace

@@ -1,0 +1,270 @@
+#include "trace/recorder.h"
+
+#include <ATen/ATen.h>
+#include <ATen/native/Resize.h>
+#include <c10/core/GradMode.h>
+
+#include <cstring>
+#include <unordered_map>
+
+#include "trace/capture.h"
+#include "trace/cell.h"
+#include "trace/hash.h"
+#include "trace/step.h"
+
+namespace cresset::trace {
+
+const c10::DispatchKeySet meta_keys{c10::DispatchKey::Meta};
+
+namespace {
+
+struct KeyHash {
+  size_t operator()(const std::vector<uint64_t>& key) const {
+    uint64_t h = key.size();
+    for (uint64_t v : key) h = mix(h, v);
+    return h;
+  }
+};
+// Results' layouts by operator, operands and attributes. Values are never erased: Recorder keeps pointers to them.
+std::unordered_map<std::vector<uint64_t>, std::unique_ptr<std::vector<Layout>>, KeyHash>& shape_cache() {
+  static auto* c = new std::unordered_map<std::vector<uint64_t>, std::unique_ptr<std::vector<Layout>>, KeyHash>;
+  return *c;
+}
+
+uint64_t bits_of(const at::Scalar& s) {
+  if (s.isBoolean()) return s.toBool();
+  if (s.isIntegral(false)) return uint64_t(s.toLong());
+  return c10::bit_cast<uint64_t>(s.toDouble());
+}
+at::ScalarType dtype_of(const at::Scalar& s) { return s.isBoolean() ? at::kBool : s.isIntegral(false) ? at::kLong : at::kDouble; }
+Attribute attribute_of(const at::Scalar& s) {
+  if (s.isBoolean()) return s.toBool();
+  if (s.isIntegral(false)) return s.toLong();
+  if (s.isComplex()) return s.toComplexDouble();
+  return s.toDouble();
+}
+
+// A number is a constant of the program until its value is seen to change from one executed window to the next at the same
+// place: then it becomes an input, for good.
+struct Site {
+  std::vector<uint64_t> values;
+  uint64_t window = 0;
+  bool varies = false;
+};
+bool varies(uint64_t site_hash, uint64_t bits) {
+  static auto* sites = new std::unordered_map<uint64_t, Site>;
+  Site& site = (*sites)[site_hash];
+  if (site.varies) return true;
+  for (uint64_t known : site.values)
+    if (known == bits) return false;
+  if (!site.values.empty() && site.window != window_number()) return site.varies = true;
+  site.window = window_number();
+  site.values.push_back(bits);
+  return false;
+}
+
+}  // namespace
+
+Recorder::Recorder(const Operator& op, bool in_place) : lock_(trace_mutex()), op_(op), in_place_(in_place) {
+  op.counter->add();
+  key_.push_back(reinterpret_cast<uint64_t>(&op));
+}
+Recorder::~Recorder() = default;
+
+void Recorder::tensor(const at::Tensor& t, const char* argument) {
+  if (!t.defined()) {
+    operands_.emplace_back();
+    key_.push_back(~0ull);
+    return;
+  }
+  bool wrapped = t.unsafeGetTensorImpl()->is_wrapped_number();
+  key_.push_back(uint64_t(t.scalar_type()) << 8 | uint64_t(t.dim()) << 1 | wrapped);
+  for (int64_t s : t.sizes()) key_.push_back(uint64_t(s));
+  for (int64_t s : t.strides()) key_.push_back(uint64_t(s));
+  if (t.device().type() == c10::DeviceType::PrivateUse1) {
+    operands_.push_back(read(t));
+    return;
+  }
+  TORCH_CHECK(t.device().is_cpu() && t.dim() == 0, "Expected all tensors to be on the same device, but found at least two devices, cresset:0 and ",
+              t.device(), "! (when checking argument for argument ", argument, " in method ", op_.name, "); move it with .to(\"cresset\")");
+  number_operand(t.item(), false);
+  // The tensor's own dtype takes part in type promotion.
+  Value& v = operands_.back();
+  if (v.type().dtype != t.scalar_type()) v = converted(v, t.scalar_type());
+}
+
+void Recorder::number_operand(const at::Scalar& value, bool in_attribute) {
+  uint64_t site = mix(reinterpret_cast<uint64_t>(&op_), operands_.size() << 8 | attributes_.size());
+  for (const Value& v : operands_)
+    if (v) {
+      site = mix(site, reinterpret_cast<uint64_t>(&v.node->op()));
+      for (int64_t s : v.type().sizes) site = mix(site, uint64_t(s));
+    }
+  bool optimizer = in_place_ && !c10::GradMode::is_enabled();
+  bool input = !value.isComplex() && (optimizer || varies(site, bits_of(value)));
+  if (in_attribute) {
+    if (!input) {
+      attributes_.push_back(attribute_of(value));
+    } else {
+      attributes_.push_back(ScalarOperand{uint32_t(numbers_.size())});  // its place among the operands is known in node()
+      numbers_.push_back(NodeFactory::scalar(bits_of(value), dtype_of(value)));
+    }
+  } else {
+    operands_.push_back(input ? Value{NodeFactory::scalar(bits_of(value), dtype_of(value)), 0}
+                              : make_value(builtin::constant, {}, {attribute_of(value)}, {dtype_of(value), {}}));
+  }
+}
+
+void Recorder::tensor(const std::optional<at::Tensor>& t, const char* argument) { tensor(t ? *t : at::Tensor(), argument); }
+void Recorder::tensors(at::TensorList list, const char* argument) {
+  attribute(Attribute(int64_t(list.size())));
+  for (const at::Tensor& t : list) tensor(t, argument);
+}
+void Recorder::tensors(const at::ITensorListRef& list, const char* argument) {
+  attribute(Attribute(int64_t(list.size())));
+  for (const at::Tensor& t : list) tensor(t, argument);
+}
+void Recorder::tensors(const c10::List<std::optional<at::Tensor>>& list, const char* argument) {
+  attribute(Attribute(int64_t(list.size())));
+  for (size_t i = 0; i < list.size(); ++i) tensor(list.get(i), argument);
+}
+
+void Recorder::scalar(const at::Scalar& value) {
+  key_.push_back(uint64_t(value.type()));
+  number_operand(value, true);
+}
+void Recorder::scalar(const std::optional<at::Scalar>& value) {
+  if (value) return scalar(*value);
+  attribute(Attribute());
+}
+void Recorder::number(const at::Scalar& value) {
+  key_.push_back(uint64_t(value.type()));
+  attributes_.push_back(ScalarOperand{uint32_t(numbers_.size())});
+  numbers_.push_back(NodeFactory::scalar(bits_of(value), dtype_of(value)));
+}
+
+void Recorder::random(std::pair<int64_t, int64_t> seed_and_offset) {
+  number(seed_and_offset.first);
+  number(seed_and_offset.second);
+  note_random(numbers_[numbers_.size() - 2], numbers_.back());
+}
+
+void Recorder::attribute(Attribute value) {
+  key_.push_back(value.index());
+  std::visit(
+      [&](const auto& v) {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, double>) key_.push_back(c10::bit_cast<uint64_t>(v));
+        else if constexpr (std::is_same_v<T, std::string>) {
+          key_.push_back(v.size());
+          for (char c : v) key_.push_back(uint64_t(c));
+        } else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<bool>>) {
+          key_.push_back(v.size());
+          for (auto x : v) key_.push_back(uint64_t(x));
+        } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+          key_.push_back(v.size());
+          for (double x : v) key_.push_back(c10::bit_cast<uint64_t>(x));
+        } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) key_.push_back(uint64_t(v));
+      },
+      value);
+  attributes_.push_back(std::move(value));
+}
+void Recorder::attribute(c10::string_view v) { attribute(Attribute(std::string(v))); }
+void Recorder::attribute(std::optional<c10::string_view> v) { attribute(v ? Attribute(std::string(*v)) : Attribute()); }
+void Recorder::attribute(at::IntArrayRef v) { attribute(Attribute(v.vec())); }
+void Recorder::attribute(at::OptionalIntArrayRef v) { attribute(v ? Attribute(v->vec()) : Attribute()); }
+void Recorder::attribute(std::optional<int64_t> v) { attribute(v ? Attribute(*v) : Attribute()); }
+void Recorder::attribute(std::optional<double> v) { attribute(v ? Attribute(*v) : Attribute()); }
+void Recorder::attribute(std::optional<bool> v) { attribute(v ? Attribute(*v) : Attribute()); }
+void Recorder::attribute(std::optional<at::ScalarType> v) { attribute(v ? Attribute(*v) : Attribute()); }
+void Recorder::attribute(at::ArrayRef<double> v) { attribute(Attribute(v.vec())); }
+void Recorder::attribute(std::optional<at::ArrayRef<double>> v) { attribute(v ? Attribute(v->vec()) : Attribute()); }
+void Recorder::attribute(std::array<bool, 2> v) { attribute(Attribute(std::vector<bool>(v.begin(), v.end()))); }
+void Recorder::attribute(std::array<bool, 3> v) { attribute(Attribute(std::vector<bool>(v.begin(), v.end()))); }
+
+bool Recorder::cached() {
+  auto it = shape_cache().find(std::vector<uint64_t>(key_.begin(), key_.end()));
+  if (it == shape_cache().end()) return false;
+  layouts_ = it->second.get();
+  return true;
+}
+void Recorder::remember(std::vector<Layout> layouts) {
+  auto& slot = shape_cache()[std::vector<uint64_t>(key_.begin(), key_.end())];
+  slot = std::make_unique<std::vector<Layout>>(std::move(layouts));
+  layouts_ = slot.get();
+}
+void Recorder::infer_layouts(c10::function_ref<std::vector<Layout>()> compute) {
+  if (!cached()) remember(compute());
+}
+
+std::vector<Layout> Recorder::layouts_of(const at::Tensor& t) {
+  if (!t.defined()) return {Layout{{}, {}, false}};
+  return {Layout{{t.scalar_type(), at::DimVector(t.sizes())}, at::DimVector(t.strides()), true}};
+}
+std::vector<Layout> Recorder::layouts_of(const std::vector<at::Tensor>& list) {
+  std::vector<Layout> all;
+  for (const at::Tensor& t : list) all.push_back(layouts_of(t).front());
+  return all;
+}
+
+at::Tensor Recorder::meta(const at::Tensor& t) {
+  if (!t.defined() || t.device().is_cpu()) return t;
+  return at::empty_strided(t.sizes(), t.strides(), t.options().device(at::kMeta));
+}
+std::optional<at::Tensor> Recorder::meta(const std::optional<at::Tensor>& t) { return t ? std::optional(meta(*t)) : std::nullopt; }
+std::vector<at::Tensor> Recorder::meta(at::TensorList list) {
+  std::vector<at::Tensor> all;
+  for (const at::Tensor& t : list) all.push_back(meta(t));
+  return all;
+}
+
+std::vector<at::Tensor> Recorder::meta(const at::ITensorListRef& list) {
+  std::vector<at::Tensor> all;
+  for (const at::Tensor& t : list) all.push_back(meta(t));
+  return all;
+}
+
+const NodePtr& Recorder::node() {
+  if (node_) return node_;
+  uint32_t first_number = uint32_t(operands_.size());
+  for (Attribute& a : attributes_)
+    if (auto* operand = std::get_if<ScalarOperand>(&a)) operand->operand += first_number;
+  for (NodePtr& n : numbers_) operands_.push_back({std::move(n), 0});
+  Node::Types types;
+  for (const Layout& l : *layouts_) types.push_back(l.type);
+  return node_ = NodeFactory::make(op_, std::move(operands_), std::move(attributes_), std::move(types));
+}
+
+at::Tensor Recorder::result(size_t index) {
+  const Layout& layout = (*layouts_)[index];
+  if (!layout.defined) return {};
+  auto t = make_tensor({node(), uint32_t(index)}, layout.strides);
+  note_recorded();
+  return t;
+}
+std::vector<at::Tensor> Recorder::all_results() {
+  std::vector<at::Tensor> all;
+  for (size_t i = 0; i < layouts_->size(); ++i) all.push_back(result(i));
+  return all;
+}
+
+void Recorder::write(const at::Tensor& self, size_t index) {
+  const TensorType& type = (*layouts_)[index].type;
+  TORCH_CHECK(at::IntArrayRef(type.sizes) == self.sizes(), "output with shape ", self.sizes(), " doesn't match the broadcast shape ",
+              at::IntArrayRef(type.sizes));
+  TORCH_CHECK(c10::canCast(type.dtype, self.scalar_type()), "result type ", type.dtype, " can't be cast to the desired output type ", self.scalar_type());
+  trace::write(self, {node(), uint32_t(index)});
+  note_recorded();
+}
+
+void Recorder::write_out(const at::Tensor& out, size_t index) {
+  const Layout& layout = (*layouts_)[index];
+  TORCH_CHECK(c10::canCast(layout.type.dtype, out.scalar_type()), "result type ", layout.type.dtype, " can't be cast to the desired output type ",
+              out.scalar_type());
+  TORCH_CHECK(out.device().type() == c10::DeviceType::PrivateUse1, "Expected out tensor to have device cresset:0, but got ", out.device(), " instead");
+  if (at::native::resize_output(out, layout.type.sizes) && !layout.strides.empty()) out.as_strided_(layout.type.sizes, layout.strides);
+  if (out.numel()) trace::write(out, {node(), uint32_t(index)});
+  note_recorded();
+}
+
+}  // namespace cresset::trace

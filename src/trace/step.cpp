@@ -1,0 +1,316 @@
+#include "trace/step.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/graph_task.h>
+
+#include <chrono>
+#include <fstream>
+#include <list>
+#include <sstream>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "cpu/compiler.h"
+#include "lowering/lowering.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/raw_ostream.h"
+#include "trace/cell.h"
+#include "trace/hash.h"
+
+namespace cresset::trace {
+namespace {
+
+constexpr size_t kMaxPending = 20000;   // nodes after which a window runs in any case
+constexpr size_t kMaxPrograms = 256;
+
+struct Trace {
+  uint64_t window = 1;
+  size_t recorded = 0;          // results since the last execution
+  int step_depth = 0;
+  int backwards = 0;            // ended since the last execution
+  int last_graph_task = -1;
+  bool executing = false;
+};
+Trace& state() {
+  static auto* t = new Trace;
+  return *t;
+}
+
+// What of a graph a later one is compared with, to say why it is new.
+struct CachedProgram {
+  std::string hash;
+  std::shared_ptr<Program> program;
+  std::vector<std::string> lines;
+};
+std::list<CachedProgram>& cache() {  // most recently used first
+  static auto* c = new std::list<CachedProgram>;
+  return *c;
+}
+std::vector<CompileRecord>& records() {
+  static auto* r = new std::vector<CompileRecord>;
+  return *r;
+}
+
+void digest(Digest& d, const Attribute& a) {
+  d.add(a.index());
+  std::visit(
+      [&](const auto& v) {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, double>) d.add(c10::bit_cast<uint64_t>(v));
+        else if constexpr (std::is_same_v<T, c10::complex<double>>) d.add(c10::bit_cast<uint64_t>(v.real())), d.add(c10::bit_cast<uint64_t>(v.imag()));
+        else if constexpr (std::is_same_v<T, std::string>) d.add(std::string_view(v));
+        else if constexpr (std::is_same_v<T, ScalarOperand>) d.add(v.operand);
+        else if constexpr (std::is_same_v<T, std::vector<double>>) for (double x : v) d.add(c10::bit_cast<uint64_t>(x));
+        else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<bool>>) {
+          d.add(v.size());
+          for (auto x : v) d.add(uint64_t(x));
+        } else if constexpr (!std::is_same_v<T, std::monostate>) d.add(uint64_t(v));
+      },
+      a);
+}
+
+std::string describe(const Node& n) {
+  std::ostringstream out;
+  out << n.op().name << '(';
+  for (const Value& v : n.operands())
+    if (v) out << v.type().dtype << at::IntArrayRef(v.type().sizes) << ' ';
+  for (const Attribute& a : n.attributes())
+    std::visit(
+        [&](const auto& v) {
+          using T = std::decay_t<decltype(v)>;
+          if constexpr (std::is_same_v<T, std::vector<int64_t>>) out << at::IntArrayRef(v) << ' ';
+          else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) out << v << ' ';
+        },
+        a);
+  out << ')';
+  return out.str();
+}
+
+std::string difference(const std::vector<std::string>& lines) {
+  const CachedProgram* nearest = nullptr;
+  size_t best = 0;
+  for (const CachedProgram& known : cache()) {
+    size_t same = 0;
+    while (same < lines.size() && same < known.lines.size() && lines[same] == known.lines[same]) ++same;
+    if (!nearest || same > best) nearest = &known, best = same;
+  }
+  if (!nearest) return "the first program";
+  std::ostringstream out;
+  out << "differs from " << nearest->hash.substr(0, 8) << " at operator " << best << ": ";
+  if (best < lines.size() && best < nearest->lines.size()) out << nearest->lines[best] << " became " << lines[best];
+  else if (best < lines.size()) out << "it goes on with " << lines[best];
+  else if (best < nearest->lines.size()) out << "it ends before " << nearest->lines[best];
+  else out << "other results are wanted, or other buffers may be overwritten";
+  return out.str();
+}
+
+// Kept for the process: contexts are dear to make. Leaked, as MLIR objects must not meet static destructors.
+mlir::MLIRContext& context() {
+  static auto* c = lowering::make_context().release();
+  return *c;
+}
+
+std::string dump(mlir::ModuleOp module, const std::string& hash) {
+  const char* directory = std::getenv("CRESSET_DUMP");
+  if (!directory || !*directory) return {};
+  std::string path = std::string(directory) + "/" + std::to_string(records().size()) + "_" + hash.substr(0, 8) + ".mlir";
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  TORCH_CHECK(!error, "CRESSET_DUMP: cannot write ", path, ": ", error.message());
+  module.print(file);
+  return path;
+}
+
+}  // namespace
+
+uint64_t window_number() { return state().window; }
+
+Graph make_graph(const std::vector<Value>& outputs) {
+  Graph graph;
+  graph.outputs = outputs;
+  graph.aliased.assign(outputs.size(), -1);
+  std::unordered_map<const Node*, uint64_t> numbers;
+  Digest d;
+  std::vector<std::pair<const Node*, size_t>> stack;
+  auto leave = [&](const Node* n) {
+    uint64_t number = numbers.size();
+    numbers[n] = number;
+    bool leaf = &n->op() == &builtin::input || &n->op() == &builtin::scalar;
+    (leaf ? graph.inputs : graph.nodes).push_back(NodePtr::reclaim_copy(const_cast<Node*>(n)));
+    d.add(std::string_view(n->op().name));
+    d.add(std::string_view(n->op().overload));
+    for (const Value& v : n->operands()) d.add(v ? numbers[v.node.get()] << 8 | v.index : ~0ull);
+    for (const Attribute& a : n->attributes()) digest(d, a);
+    for (const TensorType& t : n->types()) {
+      d.add(uint64_t(t.dtype) << 8 | t.sizes.size());
+      for (int64_t s : t.sizes) d.add(uint64_t(s));
+    }
+  };
+  for (const Value& root : outputs) {
+    if (!numbers.count(root.node.get())) stack.push_back({root.node.get(), 0});
+    while (!stack.empty()) {
+      auto& [n, next] = stack.back();
+      if (next == 0 && numbers.count(n)) {
+        stack.pop_back();
+        continue;
+      }
+      if (next < n->operands().size()) {
+        const Value& v = n->operands()[next++];
+        if (v && !numbers.count(v.node.get())) stack.push_back({v.node.get(), 0});
+      } else {
+        const Node* done = n;
+        stack.pop_back();
+        if (!numbers.count(done)) leave(done);
+      }
+    }
+    d.add(numbers[root.node.get()] << 8 | root.index);
+  }
+  d.add(std::string_view(lowering::CompositeSelection::from_environment().key()));
+  graph.hash = d.hex();
+  return graph;
+}
+
+std::shared_ptr<Program> program_for(const Graph& graph) {
+  static Counter hits("cresset.cache_hit"), compiles("cresset.compile");
+  std::string hash = graph.hash;
+  for (int a : graph.aliased) hash += "," + std::to_string(a);
+  for (auto it = cache().begin(); it != cache().end(); ++it)
+    if (it->hash == hash) {
+      hits.add();
+      cache().splice(cache().begin(), cache(), it);
+      return it->program;
+    }
+  auto start = std::chrono::steady_clock::now();
+  std::vector<std::string> lines;
+  for (const NodePtr& n : graph.nodes) lines.push_back(describe(*n));
+  auto module = lowering::lower(graph, lowering::CompositeSelection::from_environment(), context());
+  CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), dump(*module, graph.hash), {}};
+  auto program = cpu::compile(*module);
+  if (!program) TORCH_CHECK(false, "cresset: a program of ", graph.nodes.size(), " operators can't be compiled: ", llvm::toString(program.takeError()));
+  compiles.add();
+  record.stats = (*program)->stats();
+  record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  records().push_back(record);
+  cache().push_front({hash, std::shared_ptr<Program>(std::move(*program)), std::move(lines)});
+  if (cache().size() > kMaxPrograms) cache().pop_back();
+  return cache().front().program;
+}
+
+void sync() {
+  static Counter executions("cresset.execute");
+  std::lock_guard lock(trace_mutex());
+  Trace& trace = state();
+  if (trace.executing) return;
+  // Results: each pending value once. A buffer that only the trace still holds may be overwritten by its cell's new value.
+  std::vector<Value> outputs;
+  std::vector<Cell*> cells;
+  std::vector<size_t> output_of;
+  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> known;
+  std::unordered_set<const Node*> visible;
+  for (Cell* c = Cell::first(); c; c = c->next()) {
+    if (!c->content()) continue;
+    if (!c->pending()) {
+      visible.insert(c->content().node.get());
+      continue;
+    }
+    auto& results = known[c->content().node.get()];
+    size_t position = outputs.size();
+    for (auto& [index, at] : results)
+      if (index == c->content().index) position = at;
+    if (position == outputs.size()) {
+      results.push_back({c->content().index, position});
+      outputs.push_back(c->content());
+    }
+    cells.push_back(c);
+    output_of.push_back(position);
+  }
+  trace.recorded = 0;
+  trace.backwards = 0;
+  if (outputs.empty()) return;
+
+  Graph graph = make_graph(outputs);
+  std::unordered_map<const Node*, int> input_number;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) input_number[graph.inputs[i].get()] = int(i);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Node* origin = cells[i]->origin();
+    auto it = input_number.find(origin);
+    if (it == input_number.end() || visible.count(origin) || origin->buffer().use_count() != 1) continue;
+    const TensorType &from = origin->types()[0], &to = outputs[output_of[i]].type();
+    bool taken = graph.aliased[output_of[i]] >= 0 || std::find(graph.aliased.begin(), graph.aliased.end(), it->second) != graph.aliased.end();
+    if (!taken && from.dtype == to.dtype && from.numel() == to.numel()) graph.aliased[output_of[i]] = it->second;
+  }
+  auto program = program_for(graph);
+
+  trace.executing = true;
+  struct Done {
+    Trace& t;
+    ~Done() { t.executing = false; }
+  } done{trace};
+  std::vector<void*> inputs, results;
+  std::vector<BufferPtr> buffers;
+  std::vector<uint64_t> numbers(graph.inputs.size());
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    numbers[i] = graph.inputs[i]->number_bits();
+    inputs.push_back(graph.inputs[i]->buffer() ? graph.inputs[i]->buffer()->data() : static_cast<void*>(&numbers[i]));
+  }
+  for (size_t j = 0; j < outputs.size(); ++j) {
+    buffers.push_back(graph.aliased[j] >= 0 ? graph.inputs[graph.aliased[j]]->buffer() : Buffer::allocate(program->outputs()[j].bytes));
+    results.push_back(buffers.back()->data());
+  }
+  program->run(inputs.data(), results.data());
+  executions.add();
+  ++trace.window;
+
+  std::vector<NodePtr> leaves;
+  for (size_t j = 0; j < outputs.size(); ++j) leaves.push_back(NodeFactory::input(buffers[j], outputs[j].type()));
+  for (size_t i = 0; i < cells.size(); ++i) cells[i]->materialise(leaves[output_of[i]]);
+}
+
+void note_recorded() {
+  Trace& trace = state();
+  if (trace.executing) return;
+  int task = torch::autograd::get_current_graph_task_id();
+  if (task >= 0 && task != trace.last_graph_task) {
+    trace.last_graph_task = task;
+    torch::autograd::Engine::get_default_engine().queue_callback([] {
+      std::lock_guard lock(trace_mutex());
+      // A loop without an optimizer's hook: its second backward ends the window.
+      if (++state().backwards > 1 && state().step_depth == 0) sync();
+    });
+  }
+  if (++trace.recorded > kMaxPending && trace.step_depth == 0) sync();
+}
+
+void window_end() {
+  std::lock_guard lock(trace_mutex());
+  if (state().step_depth == 0) sync();
+}
+void begin_step() {
+  std::lock_guard lock(trace_mutex());
+  ++state().step_depth;
+}
+void end_step() {
+  std::lock_guard lock(trace_mutex());
+  if (--state().step_depth == 0) sync();
+}
+
+std::vector<CompileRecord> compile_records() {
+  std::lock_guard lock(trace_mutex());
+  return records();
+}
+
+std::string metrics_report() {
+  std::ostringstream out;
+  out << "Counters\n";
+  for (auto& [name, value] : counters()) out << "  " << name << "  " << value << "\n";
+  out << "Programs compiled\n";
+  for (const CompileRecord& r : compile_records())
+    out << "  " << r.hash.substr(0, 8) << "  " << r.nodes << " operators, " << r.stats.kernels << " kernels (" << r.stats.unique_kernels << " unique), "
+        << r.seconds << " s, arena " << (r.stats.arena_bytes >> 20) << " MiB of " << (r.stats.temporary_bytes >> 20) << " MiB of temporaries: " << r.why << "\n";
+  MemoryStats m = memory_stats();
+  out << "Memory\n  in use " << (m.in_use >> 20) << " MiB, peak " << (m.peak >> 20) << " MiB, kept for reuse " << (m.cached >> 20) << " MiB\n";
+  return out.str();
+}
+
+}  // namespace cresset::trace
