@@ -84,13 +84,28 @@ llvm::Type* KernelEmitter::compute_type(mlir::Type t) {
 }
 
 IR KernelEmitter::from_memory(mlir::Type t, IR v) {
-  if (t.isBF16() || t.isF16()) return b.CreateFPExt(v, v->getType()->getWithNewType(b.getFloatTy()));
+  if (t.isBF16()) {  // the upper half of an f32; without instructions for it LLVM would call a function for each element
+    auto* i32 = v->getType()->getWithNewType(b.getInt32Ty());
+    IR bits = b.CreateZExt(b.CreateBitCast(v, v->getType()->getWithNewType(b.getInt16Ty())), i32);
+    return b.CreateBitCast(b.CreateShl(bits, llvm::ConstantInt::get(i32, 16)), v->getType()->getWithNewType(b.getFloatTy()));
+  }
+  if (t.isF16()) return b.CreateFPExt(v, v->getType()->getWithNewType(b.getFloatTy()));
   if (t.isInteger(1)) return b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
   return v;
 }
 
 IR KernelEmitter::to_memory(mlir::Type t, IR v) {
-  if (t.isBF16() || t.isF16()) return b.CreateFPTrunc(v, v->getType()->getWithNewType(memory_type(t)));
+  if (t.isBF16()) {  // to nearest, ties to even; nan stays quiet nan
+    auto* i32 = v->getType()->getWithNewType(b.getInt32Ty());
+    auto constant = [&](uint32_t c) { return llvm::ConstantInt::get(i32, c); };
+    IR bits = b.CreateBitCast(v, i32);
+    IR odd = b.CreateAnd(b.CreateLShr(bits, constant(16)), constant(1));
+    IR rounded = b.CreateLShr(b.CreateAdd(bits, b.CreateAdd(odd, constant(0x7fff))), constant(16));
+    rounded = b.CreateSelect(b.CreateFCmpUNO(v, v), constant(0x7fc0), rounded);
+    IR half = b.CreateTrunc(rounded, v->getType()->getWithNewType(b.getInt16Ty()));
+    return b.CreateBitCast(half, v->getType()->getWithNewType(b.getBFloatTy()));
+  }
+  if (t.isF16()) return b.CreateFPTrunc(v, v->getType()->getWithNewType(memory_type(t)));
   if (t.isInteger(1)) return b.CreateZExt(v, v->getType()->getWithNewType(b.getInt8Ty()));
   return v;
 }

@@ -1,5 +1,6 @@
 // Activations and their gradients; each is the decomposition of a composite of the same name.
 #include <cmath>
+#include <limits>
 
 #include "generated/lowerings.h"
 
@@ -111,6 +112,95 @@ Value elu(Builder& b, Value self, Scalar alpha, Scalar scale, Scalar input_scale
     Value negative = b.mul(b.create<hlo::Expm1Op>(b.mul(x, b.scalar_like(input_scale, x))), b.scalar_like(alpha, x));
     return b.mul(b.select(b.compare(Direction::LT, x, b.like(0, x)), negative, x), b.scalar_like(scale, x));
   });
+}
+
+Value elu_backward(Builder& b, Value grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Value self_or_result) {
+  return wide(b, grad_output, self_or_result, [&](Value g, Value x) {
+    Value a = b.scalar_like(alpha, x), s = b.scalar_like(scale, x), i = b.scalar_like(input_scale, x);
+    Value negative = is_result ? b.mul(b.mul(g, i), b.add(x, b.mul(a, s))) : b.mul(b.mul(b.mul(g, i), b.mul(a, s)), b.exp(b.mul(x, i)));
+    return b.select(b.compare(Direction::LE, x, b.like(0, x)), negative, b.mul(g, s));
+  });
+}
+Value threshold(Builder& b, Value self, Scalar threshold, Scalar value) {
+  return b.select(b.compare(Direction::LE, self, b.scalar_like(threshold, self)), b.scalar_like(value, self), self);
+}
+Value hardswish_backward(Builder& b, Value grad_output, Value self) {
+  return wide(b, grad_output, self, [&](Value g, Value x) {
+    Value inside = b.mul(g, b.add(b.div(x, b.like(3, x)), 0.5));
+    Value upper = b.select(b.compare(Direction::LT, x, b.like(3, x)), inside, g);
+    return b.select(b.compare(Direction::LE, x, b.like(-3, x)), b.like(0, g), upper);
+  });
+}
+Value hardsigmoid_backward(Builder& b, Value grad_output, Value self) {
+  return wide(b, grad_output, self, [&](Value g, Value x) {
+    Value inside = b.logical_and(b.compare(Direction::GT, x, b.like(-3, x)), b.compare(Direction::LT, x, b.like(3, x)));
+    return b.select(inside, b.mul(g, 1.0 / 6), b.like(0, g));
+  });
+}
+
+static std::pair<Value, Value> halves(Builder& b, Value v, int64_t dim) {
+  int64_t n = shape_of(v)[dim];
+  return {b.upcast(b.slice(v, dim, 0, n / 2)), b.upcast(b.slice(v, dim, n / 2, n))};
+}
+Value glu(Builder& b, Value self, int64_t dim) {
+  auto [x, gate] = halves(b, self, wrap(dim, rank_of(self)));
+  return b.convert(b.mul(x, b.logistic(gate)), b.result_element());
+}
+Value glu_backward(Builder& b, Value grad_output, Value self, int64_t dim) {
+  dim = wrap(dim, rank_of(self));
+  auto [x, gate] = halves(b, self, dim);
+  Value g = b.upcast(grad_output), s = b.logistic(gate), gs = b.mul(g, s);
+  return b.convert(b.concatenate({gs, b.mul(b.mul(gs, one_minus(b, s)), x)}, dim), b.result_element());
+}
+
+// min(x, 0) - log(1 + e^-|x|); the buffer is what the CPU keeps for its backward: e^-|x|.
+Values log_sigmoid_forward(Builder& b, Value self) {
+  Value x = b.upcast(self), e = b.exp(b.neg(b.abs(x)));
+  Value y = b.sub(b.min(x, b.like(0, x)), b.create<hlo::Log1pOp>(e));
+  return {b.convert(y, b.result_element(0)), b.broadcast(b.convert(b.reshape(e, shape_of(x)), b.result_element(1)), b.result_shape(1))};
+}
+Value log_sigmoid_backward(Builder& b, Value grad_output, Value self, Value buffer) {
+  return wide(b, grad_output, self, [&](Value g, Value x) { return b.mul(g, b.logistic(b.neg(x))); });
+}
+
+// Inside ±λ the shrinking functions give zero.
+static Value inside(Builder& b, Value x, const Scalar& lambd) {
+  Value l = b.scalar_like(lambd, x);
+  return b.logical_and(b.compare(Direction::GE, x, b.neg(l)), b.compare(Direction::LE, x, l));
+}
+Value hardshrink(Builder& b, Value self, Scalar lambd) { return b.select(inside(b, self, lambd), b.like(0, self), self); }
+Value hardshrink_backward(Builder& b, Value grad_out, Value self, Scalar lambd) {
+  Value x = b.to_result(self);
+  return b.select(inside(b, x, lambd), b.like(0, x), b.to_result(grad_out));
+}
+Value softshrink(Builder& b, Value self, Scalar lambd) {
+  return wide(b, self, [&](Value x) {
+    Value l = b.scalar_like(lambd, x), moved = b.select(b.compare(Direction::GT, x, l), b.sub(x, l), b.add(x, l));
+    return b.select(inside(b, x, lambd), b.mul(x, b.like(0, x)), moved);
+  });
+}
+Value softshrink_backward(Builder& b, Value grad_output, Value self, Scalar lambd) { return hardshrink_backward(b, grad_output, self, lambd); }
+
+Value logit(Builder& b, Value self, std::optional<double> eps) {
+  return wide(b, self, [&](Value x) {
+    if (eps) x = b.min(b.max(x, b.like(*eps, x)), b.like(1 - *eps, x));
+    return b.log(b.div(x, one_minus(b, x)));
+  });
+}
+Value logit_backward(Builder& b, Value grad_output, Value self, std::optional<double> eps) {
+  return wide(b, grad_output, self, [&](Value g, Value x) {
+    double low = eps.value_or(0), outside = eps ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+    Value in_range = b.logical_and(b.compare(Direction::GE, x, b.like(low, x)), b.compare(Direction::LE, x, b.like(1 - low, x)));
+    return b.select(in_range, b.div(g, b.mul(x, one_minus(b, x))), b.like(outside, x));
+  });
+}
+Value _prelu_kernel(Builder& b, Value self, Value weight) {
+  Value x = b.to_result(self);
+  return b.select(b.compare(Direction::GT, x, b.like(0, x)), x, b.mul(b.to_result(weight), x));
+}
+Values _prelu_kernel_backward(Builder& b, Value grad_output, Value self, Value weight) {
+  Value x = b.to_result(self), w = b.to_result(weight), g = b.to_result(grad_output), positive = b.compare(Direction::GT, x, b.like(0, x));
+  return {b.select(positive, g, b.mul(w, g)), b.select(positive, b.like(0, g), b.mul(x, g))};
 }
 
 }  // namespace cresset::lowering::aten

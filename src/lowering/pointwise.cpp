@@ -3,18 +3,18 @@
 #include <limits>
 
 #include "generated/lowerings.h"
+#include "lowering/elementwise.h"
 
 namespace cresset::lowering::aten {
 namespace {
 
-// Integers become the result's floating type first; f16 and bf16 are computed in f32, as on the CPU.
 template <class F>
 Value floating(Builder& b, Value x, F f) {
-  return b.convert(f(b.upcast(b.convert(x, b.result_element()))), b.result_element());
+  return elementwise(b, f, x);
 }
-template <class F>
-Value binary(Builder& b, Value x, Value y, F f) {
-  return f(b.to_result(x), b.to_result(y));
+template <class F, class X, class Y>
+Value binary(Builder& b, X x, Y y, F f) {
+  return elementwise(b, f, x, y);
 }
 Value comparison(Builder& b, Value x, Value y, Direction d) {
   auto [p, q] = b.promoted(x, y);
@@ -68,19 +68,24 @@ Value isnan(Builder& b, Value self) { return b.compare(Direction::NE, self, self
 Value logical_not(Builder& b, Value self) { return b.logical_not(truth(b, self)); }
 Value bitwise_not(Builder& b, Value self) { return b.logical_not(self); }
 
-Value add(Builder& b, Value self, Value other, Scalar alpha) {
-  return binary(b, self, other, [&](Value x, Value y) { return b.add(x, b.is(alpha, 1) ? y : b.mul(y, b.scalar_like(alpha, y))); });
+template <class X, class Y>
+static Value plus(Builder& b, X x, Y y, const Scalar& alpha) {
+  return elementwise(b, [&](Value p, Value q) { return b.add(p, scaled(b, q, alpha)); }, x, y);
 }
-Value sub(Builder& b, Value self, Value other, Scalar alpha) {
-  return binary(b, self, other, [&](Value x, Value y) { return b.sub(x, b.is(alpha, 1) ? y : b.mul(y, b.scalar_like(alpha, y))); });
+template <class X, class Y>
+static Value minus(Builder& b, X x, Y y, const Scalar& alpha) {
+  return elementwise(b, [&](Value p, Value q) { return b.sub(p, scaled(b, q, alpha)); }, x, y);
 }
-Value add_Scalar(Builder& b, Value self, Scalar other, Scalar alpha) { return add(b, self, b.scalar(other, b.result_element()), alpha); }
-Value sub_Scalar(Builder& b, Value self, Scalar other, Scalar alpha) { return sub(b, self, b.scalar(other, b.result_element()), alpha); }
-Value rsub_Scalar(Builder& b, Value self, Scalar other, Scalar alpha) { return sub(b, b.scalar(other, b.result_element()), self, alpha); }
+Value add(Builder& b, Value self, Value other, Scalar alpha) { return plus(b, self, other, alpha); }
+Value sub(Builder& b, Value self, Value other, Scalar alpha) { return minus(b, self, other, alpha); }
+Value add_Scalar(Builder& b, Value self, Scalar other, Scalar alpha) { return plus(b, self, other, alpha); }
+Value sub_Scalar(Builder& b, Value self, Scalar other, Scalar alpha) { return minus(b, self, other, alpha); }
+Value rsub_Scalar(Builder& b, Value self, Scalar other, Scalar alpha) { return minus(b, other, self, alpha); }
+Value rsub(Builder& b, Value self, Value other, Scalar alpha) { return minus(b, other, self, alpha); }
 Value mul(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.mul(x, y); }); }
-Value mul_Scalar(Builder& b, Value self, Scalar other) { return mul(b, self, b.scalar(other, b.result_element())); }
+Value mul_Scalar(Builder& b, Value self, Scalar other) { return binary(b, self, other, [&](Value x, Value y) { return b.mul(x, y); }); }
 Value div(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.div(x, y); }); }
-Value div_Scalar(Builder& b, Value self, Scalar other) { return div(b, self, b.scalar(other, b.result_element())); }
+Value div_Scalar(Builder& b, Value self, Scalar other) { return binary(b, self, other, [&](Value x, Value y) { return b.div(x, y); }); }
 Value div_Tensor_mode(Builder& b, Value self, Value other, std::optional<llvm::StringRef> rounding_mode) {
   return binary(b, self, other, [&](Value x, Value y) {
     if (!rounding_mode) return b.div(x, y);
@@ -101,32 +106,37 @@ Value maximum(Builder& b, Value self, Value other) { return binary(b, self, othe
 Value minimum(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.min(x, y); }); }
 Value atan2(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) -> Value { return b.create<hlo::Atan2Op>(x, y); }); }
 Value pow_Tensor_Scalar(Builder& b, Value self, Scalar exponent) {
-  Value x = b.upcast(b.to_result(self));
-  if (b.is(exponent, 2)) return b.convert(b.mul(x, x), b.result_element());
-  if (b.is(exponent, 3)) return b.convert(b.mul(b.mul(x, x), x), b.result_element());
-  if (is_floating(x) && b.is(exponent, 0.5)) return b.convert(b.sqrt(x), b.result_element());
-  if (is_floating(x) && b.is(exponent, -0.5)) return b.convert(b.rsqrt(x), b.result_element());
-  if (is_floating(x) && b.is(exponent, -1)) return b.convert(b.div(b.like(1, x), x), b.result_element());
-  return b.convert(b.pow(x, b.scalar_like(exponent, x)), b.result_element());
+  return floating(b, self, [&](Value x) {
+    auto inverse = [&](Value v) { return b.div(b.like(1, v), v); };
+    if (b.is(exponent, 2)) return b.mul(x, x);
+    if (b.is(exponent, 3)) return b.mul(b.mul(x, x), x);
+    if (is_floating(x)) {
+      if (b.is(exponent, 0.5)) return b.sqrt(x);
+      if (b.is(exponent, -0.5)) return b.rsqrt(x);
+      if (b.is(exponent, -1)) return inverse(x);
+      if (b.is(exponent, -2)) return inverse(b.mul(x, x));
+    }
+    return b.pow(x, operand(b, exponent));
+  });
 }
-Value pow_Scalar(Builder& b, Scalar self, Value exponent) { return binary(b, b.scalar(self, b.result_element()), exponent, [&](Value x, Value y) { return b.pow(x, y); }); }
+Value pow_Scalar(Builder& b, Scalar self, Value exponent) { return binary(b, self, exponent, [&](Value x, Value y) { return b.pow(x, y); }); }
 Value pow_Tensor_Tensor(Builder& b, Value self, Value exponent) { return binary(b, self, exponent, [&](Value x, Value y) { return b.pow(x, y); }); }
 
 Value addcmul(Builder& b, Value self, Value tensor1, Value tensor2, Scalar value) {
-  Value x = b.to_result(tensor1), y = b.to_result(tensor2);
-  return b.add(b.to_result(self), b.mul(b.is(value, 1) ? x : b.mul(b.scalar_like(value, x), x), y));
+  return elementwise(b, [&](Value x, Value y, Value z) { return b.add(x, b.mul(scaled(b, y, value), z)); }, self, tensor1, tensor2);
 }
 Value addcdiv(Builder& b, Value self, Value tensor1, Value tensor2, Scalar value) {
-  Value x = b.to_result(tensor1), y = b.to_result(tensor2);
-  return b.add(b.to_result(self), b.div(b.is(value, 1) ? x : b.mul(b.scalar_like(value, x), x), y));
+  return elementwise(b, [&](Value x, Value y, Value z) { return b.add(x, b.div(scaled(b, y, value), z)); }, self, tensor1, tensor2);
 }
-// self + w (end - self), from the nearer end as ATen does.
-static Value interpolate(Builder& b, Value self, Value end, Value w) {
-  Value x = b.to_result(self), y = b.to_result(end), d = b.sub(y, x), weight = b.to_result(w);
-  Value near = b.compare(Direction::LT, b.abs(weight), b.like(0.5, weight));
-  return b.select(near, b.add(x, b.mul(weight, d)), b.sub(y, b.mul(d, b.sub(b.like(1, weight), weight))));
+// From the nearer end, as ATen does.
+template <class Weight>
+static Value interpolate(Builder& b, Value self, Value end, Weight weight) {
+  return elementwise(b, [&](Value x, Value y, Value w) {
+    Value d = b.sub(y, x), near = b.compare(Direction::LT, b.abs(w), b.like(0.5, w));
+    return b.select(near, b.add(x, b.mul(w, d)), b.sub(y, b.mul(d, b.sub(b.like(1, w), w))));
+  }, self, end, weight);
 }
-Value lerp_Scalar(Builder& b, Value self, Value end, Scalar weight) { return interpolate(b, self, end, b.scalar(weight, b.result_element())); }
+Value lerp_Scalar(Builder& b, Value self, Value end, Scalar weight) { return interpolate(b, self, end, weight); }
 Value lerp(Builder& b, Value self, Value end, Value weight) { return interpolate(b, self, end, weight); }
 
 Value eq(Builder& b, Value self, Value other) { return comparison(b, self, other, Direction::EQ); }
@@ -153,9 +163,22 @@ Value logical_and(Builder& b, Value self, Value other) {
 Value logical_or(Builder& b, Value self, Value other) {
   return b.logical_or(b.broadcast(truth(b, self), b.result_shape()), b.broadcast(truth(b, other), b.result_shape()));
 }
+Value logical_xor(Builder& b, Value self, Value other) {
+  return b.compare(Direction::NE, b.broadcast(truth(b, self), b.result_shape()), b.broadcast(truth(b, other), b.result_shape()));
+}
 Value bitwise_and(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.logical_and(x, y); }); }
 Value bitwise_or(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.logical_or(x, y); }); }
 Value bitwise_xor(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) -> Value { return b.create<hlo::XorOp>(x, y); }); }
+
+Value bitwise_left_shift(Builder& b, Value self, Value other) {
+  return binary(b, self, other, [&](Value x, Value y) -> Value { return b.create<hlo::ShiftLeftOp>(x, y); });
+}
+Value bitwise_right_shift(Builder& b, Value self, Value other) {
+  return binary(b, self, other, [&](Value x, Value y) -> Value {
+    if (element_of(x).isUnsignedInteger()) return b.create<hlo::ShiftRightLogicalOp>(x, y);
+    return b.create<hlo::ShiftRightArithmeticOp>(x, y);
+  });
+}
 
 Value where_self(Builder& b, Value condition, Value self, Value other) {
   return b.select(b.broadcast(truth(b, condition), b.result_shape()), b.to_result(self), b.to_result(other));
@@ -176,6 +199,14 @@ Value clamp(Builder& b, Value self, std::optional<Scalar> min, std::optional<Sca
 }
 Value clamp_min(Builder& b, Value self, Scalar min) { return clamp(b, self, min, std::nullopt); }
 Value clamp_max(Builder& b, Value self, Scalar max) { return clamp(b, self, std::nullopt, max); }
+static Value clamp_tensors(Builder& b, Value self, Value min, Value max) {
+  Value x = b.to_result(self);
+  if (min) x = b.max(x, b.to_result(min));
+  return max ? b.min(x, b.to_result(max)) : x;
+}
+Value clamp_Tensor(Builder& b, Value self, Value min, Value max) { return clamp_tensors(b, self, min, max); }
+Value clamp_min_Tensor(Builder& b, Value self, Value min) { return clamp_tensors(b, self, min, {}); }
+Value clamp_max_Tensor(Builder& b, Value self, Value max) { return clamp_tensors(b, self, {}, max); }
 Value clone(Builder& b, Value self) { return self; }
 
 }  // namespace cresset::lowering::aten

@@ -1,4 +1,5 @@
 // Reductions and scans.
+#include <cmath>
 #include <limits>
 
 #include "generated/lowerings.h"
@@ -77,13 +78,37 @@ Values max_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return extre
 Values min_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return extreme_with_position(b, self, dim, false); }
 Value argmax(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) { return arg(b, self, dim, true); }
 Value argmin(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) { return arg(b, self, dim, false); }
-Value prod(Builder& b, Value self, std::optional<at::ScalarType> dtype) {
-  return finish(b, b.reduce<hlo::MulOp>(b.convert(self, b.result_element()), dims_of(self, std::nullopt), 1));
+static Value product(Builder& b, Value self, const Dims& dims) {
+  return finish(b, b.reduce<hlo::MulOp>(b.upcast(b.convert(self, b.result_element())), dims, 1));
 }
+Value prod(Builder& b, Value self, std::optional<at::ScalarType> dtype) { return product(b, self, dims_of(self, std::nullopt)); }
+Value prod_dim_int(Builder& b, Value self, int64_t dim, bool keepdim, std::optional<at::ScalarType> dtype) {
+  return product(b, self, dims_of(self, llvm::ArrayRef(dim)));
+}
+Value nansum(Builder& b, Value self, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
+  Value x = b.upcast(b.convert(self, b.result_element()));
+  if (is_floating(x)) x = b.select(b.compare(Direction::NE, x, x), b.like(0, x), x);
+  return finish(b, b.sum(x, dims_of(self, dim)));
+}
+Values aminmax(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) {
+  Dims dims = dim ? dims_of(self, llvm::ArrayRef(*dim)) : dims_of(self, std::nullopt);
+  return {finish(b, minimum_of(b, self, dims), 0), finish(b, b.maximum(self, dims), 1)};
+}
+Value count_nonzero_dim_IntList(Builder& b, Value self, llvm::ArrayRef<int64_t> dim) {
+  return finish(b, b.sum(b.convert(b.convert(self, b.ops.getI1Type()), b.ops.getI64Type()), dims_of(self, dim)));
+}
+Value trace(Builder& b, Value self) {
+  mlir::Type i64 = b.ops.getI64Type();
+  Value x = b.convert(self, b.result_element()), diagonal = b.compare(Direction::EQ, b.iota(0, shape_of(x), i64), b.iota(1, shape_of(x), i64));
+  return finish(b, b.sum(b.upcast(b.select(diagonal, x, b.like(0, x))), {0, 1}));
+}
+
 static Value any_of(Builder& b, Value self, const Dims& dims) { return finish(b, b.reduce<hlo::OrOp>(b.convert(self, b.ops.getI1Type()), dims, 0)); }
 static Value all_of(Builder& b, Value self, const Dims& dims) { return finish(b, b.reduce<hlo::AndOp>(b.convert(self, b.ops.getI1Type()), dims, 1)); }
 Value any(Builder& b, Value self) { return any_of(b, self, dims_of(self, std::nullopt)); }
 Value all(Builder& b, Value self) { return all_of(b, self, dims_of(self, std::nullopt)); }
+Value any_dims(Builder& b, Value self, OptionalDims dim, bool keepdim) { return dim && dim->empty() ? b.convert(self, b.result_element()) : any_of(b, self, dims_of(self, dim)); }
+Value all_dims(Builder& b, Value self, OptionalDims dim, bool keepdim) { return dim && dim->empty() ? b.convert(self, b.result_element()) : all_of(b, self, dims_of(self, dim)); }
 Value any_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return any_of(b, self, dims_of(self, llvm::ArrayRef(dim))); }
 Value all_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return all_of(b, self, dims_of(self, llvm::ArrayRef(dim))); }
 
@@ -98,9 +123,31 @@ Values var_mean_correction(Builder& b, Value self, OptionalDims dim, std::option
   auto [mean, var] = moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction));
   return {finish(b, var, 0), finish(b, mean, 1)};
 }
-Value linalg_vector_norm(Builder& b, Value self, Scalar ord, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
+Values std_mean_correction(Builder& b, Value self, OptionalDims dim, std::optional<Scalar> correction, bool keepdim) {
+  auto [mean, var] = moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction));
+  return {finish(b, b.sqrt(var), 0), finish(b, mean, 1)};
+}
+
+// ord: 0 counts, ±∞ are the extremes, p is (Σ|x|^p)^(1/p)
+static Value vector_norm(Builder& b, Value self, double ord, OptionalDims dim) {
   Value x = b.upcast(b.convert(self, b.result_element()));
-  return finish(b, b.sqrt(b.sum(b.mul(x, x), dims_of(self, dim))));
+  Dims dims = dims_of(self, dim);
+  if (ord == 2) return finish(b, b.sqrt(b.sum(b.mul(x, x), dims)));
+  Value m = b.abs(x);
+  if (std::isinf(ord)) return finish(b, ord > 0 ? b.maximum(m, dims) : minimum_of(b, m, dims));
+  if (ord == 0) return finish(b, b.sum(b.convert(b.compare(Direction::NE, x, b.like(0, x)), element_of(x)), dims));
+  if (ord == 1) return finish(b, b.sum(m, dims));
+  Value s = b.sum(b.pow(m, b.like(ord, m)), dims);
+  return finish(b, b.pow(s, b.like(1 / ord, s)));
+}
+Value linalg_vector_norm(Builder& b, Value self, Scalar ord, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
+  return vector_norm(b, self, ord.value.toDouble(), dim);
+}
+Value norm_ScalarOpt_dim(Builder& b, Value self, std::optional<Scalar> p, llvm::ArrayRef<int64_t> dim, bool keepdim) {
+  return vector_norm(b, self, p ? p->value.toDouble() : 2, dim);
+}
+Value norm_ScalarOpt_dim_dtype(Builder& b, Value self, std::optional<Scalar> p, llvm::ArrayRef<int64_t> dim, bool keepdim, at::ScalarType dtype) {
+  return vector_norm(b, self, p ? p->value.toDouble() : 2, dim);
 }
 Value logsumexp(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) {
   Value x = b.upcast(b.convert(self, b.result_element()));
@@ -109,24 +156,25 @@ Value logsumexp(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdi
   Value finite = b.select(b.create<hlo::IsFiniteOp>(mlir::RankedTensorType::get(shape_of(m), b.ops.getI1Type()), m), m, b.like(0, m));
   return finish(b, b.add(b.log(b.sum(b.exp(b.sub(x, b.spread(finite, dims, shape_of(x)))), dims)), finite));
 }
-// A window that reaches from the start to each element.
-Value cumsum(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> dtype) {
-  Value x = b.convert(self, b.result_element());
-  if (rank_of(x) == 0) return x;
+// Doubling steps (Hillis and Steele 1986): after step k each element holds the 2^k elements that end at it.
+template <class F>
+static Value scan(Builder& b, Value self, int64_t dim, double init, F combine) {
+  Value x = b.upcast(b.convert(self, b.result_element()));
+  if (rank_of(x) == 0 || type_of(x).getNumElements() == 0) return finish(b, x);
   dim = wrap(dim, rank_of(x));
-  int64_t rank = rank_of(x), n = shape_of(x)[dim];
-  Dims window(rank, 1), padding(2 * rank, 0);
-  window[dim] = n;
-  padding[2 * dim] = n - 1;
-  auto pads = mlir::DenseIntElementsAttr::get(mlir::RankedTensorType::get({rank, 2}, b.ops.getI64Type()), llvm::ArrayRef<int64_t>(padding));
-  auto op = b.create<hlo::ReduceWindowOp>(mlir::TypeRange{x.getType()}, mlir::ValueRange{x}, mlir::ValueRange{b.constant(0.0, element_of(x))},
-                                          b.ops.getDenseI64ArrayAttr(window), mlir::DenseI64ArrayAttr(), mlir::DenseI64ArrayAttr(), mlir::DenseI64ArrayAttr(), pads);
-  mlir::OpBuilder::InsertionGuard guard(b.ops);
-  auto* block = b.ops.createBlock(&op.getBody());
-  mlir::Type scalar = mlir::RankedTensorType::get({}, element_of(x));
-  block->addArguments({scalar, scalar}, {b.loc, b.loc});
-  b.create<hlo::ReturnOp>(mlir::ValueRange{b.add(block->getArgument(0), block->getArgument(1))});
-  return op.getResult(0);
+  int64_t n = shape_of(x)[dim];
+  for (int64_t reach = 1; reach < n; reach *= 2) {
+    Dims low(rank_of(x), 0), high(rank_of(x), 0);
+    low[dim] = reach;
+    x = combine(x, b.pad(b.slice(x, dim, 0, n - reach), init, low, high));
+  }
+  return finish(b, x);
+}
+Value cumsum(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> dtype) {
+  return scan(b, self, dim, 0, [&](Value x, Value y) { return b.add(x, y); });
+}
+Value cumprod(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> dtype) {
+  return scan(b, self, dim, 1, [&](Value x, Value y) { return b.mul(x, y); });
 }
 
 }  // namespace cresset::lowering::aten

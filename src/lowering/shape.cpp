@@ -68,10 +68,49 @@ Value flip(Builder& b, Value self, llvm::ArrayRef<int64_t> dims) {
 }
 Value tril(Builder& b, Value self, int64_t diagonal) { return triangle(b, self, diagonal, true); }
 Value triu(Builder& b, Value self, int64_t diagonal) { return triangle(b, self, diagonal, false); }
-Value arange_start_step(Builder& b, Scalar start, Scalar end, Scalar step, std::optional<at::ScalarType> dtype) {
-  mlir::Type t = b.result_element();
-  Value i = b.iota(0, b.result_shape(), mlir::isa<mlir::FloatType>(t) ? b.ops.getF64Type() : mlir::Type(b.ops.getI64Type()));
-  return b.convert(b.add(b.scalar_like(start, i), b.mul(i, b.scalar_like(step, i))), t);
+static Value ramp(Builder& b, Value start, Value step) {
+  Value i = b.iota(0, shape_of(start), element_of(start));
+  return b.convert(b.add(start, b.mul(i, step)), b.result_element());
+}
+Value arange_start_out(Builder& b, Scalar start, Scalar end, Scalar step) {
+  mlir::Type t = mlir::isa<mlir::FloatType>(b.result_element()) ? mlir::Type(b.ops.getF64Type()) : b.ops.getI64Type();
+  return ramp(b, b.scalar(start, t, b.result_shape()), b.scalar(step, t, b.result_shape()));
+}
+// From both ends, so that the last element is exactly `end`.
+Value linspace_out(Builder& b, Scalar start, Scalar end, int64_t steps) {
+  mlir::Type f64 = b.ops.getF64Type(), i64 = b.ops.getI64Type();
+  Dims shape = b.result_shape();
+  Value first = b.scalar(start, f64, shape), last = b.scalar(end, f64, shape);
+  if (steps <= 1) return b.convert(first, b.result_element());
+  Value step = b.div(b.sub(last, first), b.like(double(steps - 1), first)), i = b.iota(0, shape, i64);
+  Value position = b.convert(i, f64), back = b.sub(b.like(double(steps - 1), position), position);
+  Value in_front = b.compare(Direction::LT, i, b.constant(c10::Scalar(steps / 2), i64, shape));
+  return b.convert(b.select(in_front, b.add(first, b.mul(step, position)), b.sub(last, b.mul(step, back))), b.result_element());
+}
+Value eye_m_out(Builder& b, int64_t n, int64_t m) {
+  mlir::Type i64 = b.ops.getI64Type();
+  return b.convert(b.compare(Direction::EQ, b.iota(0, {n, m}, i64), b.iota(1, {n, m}, i64)), b.result_element());
+}
+Value roll(Builder& b, Value self, llvm::ArrayRef<int64_t> shifts, llvm::ArrayRef<int64_t> dims) {
+  if (type_of(self).getNumElements() == 0) return self;
+  Value x = dims.empty() ? flat(b, self) : self;
+  for (size_t i = 0; i < shifts.size(); ++i) {
+    int64_t d = dims.empty() ? 0 : wrap(dims[i], rank_of(x)), n = rank_of(x) ? shape_of(x)[d] : 1, shift = ((shifts[i] % n) + n) % n;
+    if (shift) x = b.concatenate({b.slice(x, d, n - shift, n), b.slice(x, d, 0, n - shift)}, d);
+  }
+  return b.reshape(x, shape_of(self));
+}
+Value repeat(Builder& b, Value self, llvm::ArrayRef<int64_t> repeats) {
+  // [r0, 1, r1, n1, …] over [1, n0, …]
+  int64_t extra = int64_t(repeats.size()) - rank_of(self);
+  Dims shape, dims;
+  for (int64_t d = 0; d < int64_t(repeats.size()); ++d) {
+    shape.push_back(repeats[d]);
+    if (d < extra) continue;
+    dims.push_back(int64_t(shape.size()));
+    shape.push_back(shape_of(self)[d - extra]);
+  }
+  return b.reshape(b.broadcast(self, shape, dims), b.result_shape());
 }
 Value constant_pad_nd(Builder& b, Value self, llvm::ArrayRef<int64_t> pad, Scalar value) {
   Dims low(rank_of(self), 0), high(rank_of(self), 0);

@@ -49,6 +49,8 @@ void ConstantOp::build(OpBuilder& b, OperationState& state, Attribute value) {
 
 static RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
 
+void ReturnOp::build(OpBuilder& b, OperationState& state) { build(b, state, ValueRange()); }
+
 void CompareOp::build(OpBuilder& b, OperationState& state, Value lhs, Value rhs, ComparisonDirection direction) {
   Type element = shaped(lhs).getElementType();
   auto type = isa<FloatType, ComplexType>(element)                              ? ComparisonType::FLOAT

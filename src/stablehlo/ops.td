@@ -355,7 +355,7 @@ def WhileOp : Op_<"while", [RecursiveMemoryEffects, SingleBlockImplicitTerminato
 }
 def ReturnOp : Op_<"return", [Pure, Terminator]> {
   let arguments = (ins Variadic<StableHLO_Tensor>:$results);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins)>];
   let assemblyFormat = "$results attr-dict (`:` type($results)^)?";
 }
 

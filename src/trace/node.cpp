@@ -99,7 +99,7 @@ Value make_value(const Operator& op, Node::Operands operands, Node::Attributes a
 }
 
 // Long chains must not release each other recursively: operands go to a list that the outermost call empties.
-void Node::release_resources() {
+Node::~Node() {
   std::lock_guard lock(trace_mutex());
   if (shared_) {
     auto [begin, end] = table().equal_range(hash_);
@@ -112,8 +112,6 @@ void Node::release_resources() {
   static auto* waiting = new std::vector<Value>;
   static bool draining = false;
   for (Value& v : operands_) waiting->push_back(std::move(v));
-  operands_.clear();
-  buffer_.reset();
   if (draining) return;
   draining = true;
   while (!waiting->empty()) {

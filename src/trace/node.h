@@ -86,6 +86,8 @@ extern const Operator expand;    ///< (x) -> broadcast to the result's sizes (Py
 
 class Node final : public c10::intrusive_ptr_target {
  public:
+  Node() = default;
+  ~Node() override;
   using Operands = c10::SmallVector<Value, 4>;
   using Attributes = c10::SmallVector<Attribute, 3>;
   using Types = c10::SmallVector<TensorType, 1>;
@@ -102,7 +104,6 @@ class Node final : public c10::intrusive_ptr_target {
   const BufferPtr& buffer() const { return buffer_; }
   uint64_t number_bits() const { return number_bits_; }  ///< builtin::scalar: the value's bits (double, int64_t or bool)
 
-  void release_resources() override;
 
  private:
   friend class NodeFactory;

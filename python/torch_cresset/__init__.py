@@ -1,0 +1,65 @@
+"""Cresset: an out-of-tree device and compiler for PyTorch.
+
+`import torch` loads it (entry point torch.backends); tensors on torch.device("cresset") are traced, lowered to StableHLO in
+which high-level operators stay whole, and compiled for the CPU.
+"""
+
+import contextlib
+
+import torch
+
+if not torch.__version__.startswith("2.13."):
+    raise ImportError(f"torch_cresset was built for PyTorch 2.13, this is {torch.__version__}; pip install torch==2.13.0")
+
+from . import _C, device
+
+__version__ = "0.1.0"
+_registered = False
+
+
+def _autoload():
+    """Registers the device. Called by `import torch` through the entry point torch.backends, or on import; once."""
+    global _registered
+    if _registered:
+        return
+    _registered = True
+    device.register()
+
+
+def counters():
+    """Counts by name: "cresset::gelu" an operator recorded, "aten::gelu" one that fell back to the CPU, "cresset.compile",
+    "cresset.execute" and "cresset.cache_hit" programs compiled, run and found compiled."""
+    return _C.counters()
+
+
+def reset_counters():
+    """Sets all counters to zero."""
+    _C.reset_counters()
+
+
+def metrics_report():
+    """Counters, each compilation with its reason, and memory, as text."""
+    return _C.metrics_report()
+
+
+def compile_records():
+    """One dict for each program compiled: hash, nodes, seconds, why, path (with CRESSET_DUMP), kernels, unique_kernels, arena_bytes."""
+    return _C.compile_records()
+
+
+def sync():
+    """Runs all pending work."""
+    _C.sync()
+
+
+@contextlib.contextmanager
+def step():
+    """Joins forward, backward and optimizer into one program: within the scope only reads execute, its end executes the rest."""
+    _C.begin_step()
+    try:
+        yield
+    finally:
+        _C.end_step()
+
+
+_autoload()

@@ -1,0 +1,133 @@
+"""The torch.cresset module, and what PyTorch asks of a device in Python."""
+
+import sys
+import types
+
+import torch
+
+from . import _C
+
+
+def _index(device):
+    if device is None:
+        return 0
+    index = device if isinstance(device, int) else torch.device(device).index
+    if index not in (None, 0, -1):
+        raise RuntimeError(f"cresset: invalid device ordinal {index}; this backend has one device, cresset:0")
+    return 0
+
+
+class _Device:
+    """Context manager `with torch.cresset.device(0)`; there is one device, so it changes nothing."""
+
+    def __init__(self, device=None):
+        self.idx = _index(device)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+
+def _module():
+    m = types.ModuleType("torch.cresset", "The device \"cresset\".")
+    generator = _C.default_generator()
+
+    def manual_seed(seed):
+        generator.manual_seed(int(seed))
+
+    m.is_available = lambda: True
+    m.is_initialized = lambda: True
+    m._is_in_bad_fork = lambda: False
+    m.init = lambda: None
+    m.device_count = lambda: 1
+    m.current_device = lambda: 0
+    m.set_device = lambda device: _index(device) and None
+    m.get_device_name = lambda device=None: "cresset (CPU)"
+    m.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
+    m.synchronize = lambda device=None: (_index(device), _C.sync())[1]
+    m.manual_seed = manual_seed
+    m.manual_seed_all = manual_seed
+    m.seed = generator.seed
+    m.initial_seed = generator.initial_seed
+    m.get_rng_state = lambda device=None: generator.get_state()
+    m.set_rng_state = lambda state, device=None: generator.set_state(state)
+    m.default_generators = (generator,)
+    m.memory_stats = lambda device=None: _C.memory_stats()
+    m.memory_allocated = lambda device=None: _C.memory_stats()["in_use"]
+    m.max_memory_allocated = lambda device=None: _C.memory_stats()["peak"]
+    m.memory_reserved = lambda device=None: _C.memory_stats()["in_use"] + _C.memory_stats()["cached"]
+    m.reset_peak_memory_stats = lambda device=None: _C.reset_peak_memory()
+    m.empty_cache = _C.empty_cache
+    m.device = _Device
+    m._DeviceGuard = _Device
+    m.Stream = torch.Stream
+    m.Event = torch.Event
+    m.current_stream = lambda device=None: torch.Stream(device=torch.device("cresset", 0))
+    return m
+
+
+def _keep_ties():
+    """Module.to replaces each Parameter by a new one, because PyTorch finds CPU and device tensors incompatible; shared
+    parameters (GPT-2's embedding and head) would come apart. They are tied again after the conversion."""
+    original = torch.nn.Module._apply
+
+    def _apply(self, fn, recurse=True):
+        if getattr(self, "_cresset_applying", False) or not recurse:
+            return original(self, fn, recurse)
+        places = {}
+        for module in self.modules():
+            for name, p in module._parameters.items():
+                if p is not None:
+                    places.setdefault(id(p), (p, []))[1].append((module, name))
+        modules = list(self.modules())
+        for module in modules:
+            module.__dict__["_cresset_applying"] = True
+        try:
+            result = original(self, fn, recurse)
+        finally:
+            for module in modules:
+                module.__dict__.pop("_cresset_applying", None)
+        for _, owners in places.values():
+            first = owners[0][0]._parameters[owners[0][1]]
+            for module, name in owners[1:]:
+                module._parameters[name] = first
+        return result
+
+    torch.nn.Module._apply = _apply
+
+
+def _support_optimizers():
+    """foreach and fused optimizers list the devices they work on; an optimizer step ends a window of the trace."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+    from torch.utils import _foreach_utils
+
+    name = torch._C._get_privateuse1_backend_name()
+    for getter in ("_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices"):
+        known = getattr(_foreach_utils, getter)()
+        if name not in known:
+            setattr(_foreach_utils, getter, lambda known=known: [*known, name])
+    register_optimizer_step_post_hook(lambda *_: _C.window_end())
+
+
+def _follow_threads():
+    original = torch.set_num_threads
+
+    def set_num_threads(threads):
+        original(threads)
+        _C.set_num_threads(threads)
+
+    set_num_threads.__doc__ = original.__doc__
+    torch.set_num_threads = set_num_threads
+
+
+def register():
+    torch.utils.rename_privateuse1_backend("cresset")
+    module = _module()
+    sys.modules["torch.cresset"] = module
+    torch._register_device_module("cresset", module)
+    torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_packed_sequence=False, for_storage=True)
+    _keep_ties()
+    _support_optimizers()
+    _follow_threads()

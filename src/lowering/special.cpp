@@ -1,0 +1,129 @@
+// Element-wise functions that StableHLO does not have: made of those it has, so that they hold at the edges too.
+#include <cmath>
+#include <limits>
+
+#include "generated/lowerings.h"
+#include "lowering/elementwise.h"
+
+namespace cresset::lowering::aten {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Value one(Builder& b, Value x) { return b.like(1, x); }
+Value zero_like(Builder& b, Value x) { return b.like(0, x); }
+Value log1p_of(Builder& b, Value x) { return b.create<hlo::Log1pOp>(x); }
+Value expm1_of(Builder& b, Value x) { return b.create<hlo::Expm1Op>(x); }
+Value atan2_of(Builder& b, Value y, Value x) { return b.create<hlo::Atan2Op>(y, x); }
+Value is_nan(Builder& b, Value x) { return b.compare(Direction::NE, x, x); }
+Value is_infinite(Builder& b, Value x) { return b.compare(Direction::EQ, b.abs(x), b.like(kInfinity, x)); }
+Value false_like(Builder& b, Value x) { return b.constant(c10::Scalar(false), b.ops.getI1Type(), shape_of(x)); }
+Value negative(Builder& b, Value x) { return b.compare(Direction::LT, x, zero_like(b, x)); }
+Value with_sign_of(Builder& b, Value magnitude, Value x) { return b.select(negative(b, x), b.neg(magnitude), magnitude); }
+// √((1 - x)(1 + x)), exact where 1 - x² would cancel
+Value other_leg(Builder& b, Value x) { return b.sqrt(b.mul(b.sub(one(b, x), x), b.add(one(b, x), x))); }
+Value half_exp(Builder& b, Value x) { return b.exp(b.add(x, -M_LN2)); }
+
+Value sign_bit(Builder& b, Value x) {
+  if (element_of(x).isUnsignedInteger() || element_of(x).isInteger(1)) return false_like(b, x);
+  if (!is_floating(x)) return negative(b, x);
+  mlir::Type bits = b.ops.getIntegerType(element_of(x).getIntOrFloatBitWidth());
+  return negative(b, b.create<hlo::BitcastConvertOp>(mlir::RankedTensorType::get(shape_of(x), bits), x));
+}
+
+}  // namespace
+
+Value asin(Builder& b, Value self) {
+  return elementwise(b, [&](Value x) { return atan2_of(b, x, other_leg(b, x)); }, self);
+}
+Value acos(Builder& b, Value self) {
+  return elementwise(b, [&](Value x) { return atan2_of(b, other_leg(b, x), x); }, self);
+}
+Value atan(Builder& b, Value self) {
+  return elementwise(b, [&](Value x) { return atan2_of(b, x, one(b, x)); }, self);
+}
+Value sinh(Builder& b, Value self) {
+  return elementwise(b, [&](Value x) {
+    Value e = expm1_of(b, x), small = b.mul(b.add(e, b.div(e, b.add(e, 1))), 0.5);
+    return b.select(b.compare(Direction::LT, b.abs(x), one(b, x)), small, b.sub(half_exp(b, x), half_exp(b, b.neg(x))));
+  }, self);
+}
+Value cosh(Builder& b, Value self) {
+  return elementwise(b, [&](Value x) { return b.add(half_exp(b, x), half_exp(b, b.neg(x))); }, self);
+}
+Value asinh(Builder& b, Value self) {
+  return elementwise(b, [&](Value x) {
+    Value m = b.abs(x), square = b.mul(m, m);
+    Value near = log1p_of(b, b.add(m, b.div(square, b.add(b.sqrt(b.add(square, 1)), 1))));
+    Value far = b.add(b.log(m), M_LN2);
+    return with_sign_of(b, b.select(b.compare(Direction::GT, m, b.like(1e9, m)), far, near), x);
+  }, self);
+}
+Value acosh(Builder& b, Value self) {
+  return elementwise(b, [&](Value x) {
+    Value t = b.sub(x, one(b, x)), near = log1p_of(b, b.add(t, b.sqrt(b.add(b.mul(t, 2), b.mul(t, t)))));
+    return b.select(b.compare(Direction::GT, x, b.like(1e9, x)), b.add(b.log(x), M_LN2), near);
+  }, self);
+}
+Value atanh(Builder& b, Value self) {
+  return elementwise(b, [&](Value x) { return b.mul(b.sub(log1p_of(b, x), log1p_of(b, b.neg(x))), 0.5); }, self);
+}
+
+Value frac(Builder& b, Value self) {
+  return elementwise(b, [&](Value x) {
+    Value whole = b.select(negative(b, x), b.create<hlo::CeilOp>(x), b.floor(x));
+    return b.sub(x, whole);
+  }, self);
+}
+Value sgn(Builder& b, Value self) { return sign(b, self); }
+Value signbit(Builder& b, Value self) { return sign_bit(b, self); }
+Value isinf(Builder& b, Value self) { return is_floating(self) ? is_infinite(b, self) : false_like(b, self); }
+Value isposinf(Builder& b, Value self) { return is_floating(self) ? b.compare(Direction::EQ, self, b.like(kInfinity, self)) : false_like(b, self); }
+Value isneginf(Builder& b, Value self) { return is_floating(self) ? b.compare(Direction::EQ, self, b.like(-kInfinity, self)) : false_like(b, self); }
+
+Value logaddexp(Builder& b, Value self, Value other) {
+  return elementwise(b, [&](Value x, Value y) {
+    Value m = b.max(x, y), sum = b.add(m, log1p_of(b, b.exp(b.neg(b.abs(b.sub(x, y))))));
+    return b.select(b.logical_and(b.compare(Direction::EQ, x, y), is_infinite(b, x)), x, sum);
+  }, self, other);
+}
+Value hypot(Builder& b, Value self, Value other) {
+  return elementwise(b, [&](Value x, Value y) {
+    Value p = b.abs(x), q = b.abs(y), large = b.max(p, q), small = b.min(p, q);
+    Value ratio = b.div(small, large), length = b.mul(large, b.sqrt(b.add(b.mul(ratio, ratio), 1)));
+    return b.select(b.logical_or(b.compare(Direction::EQ, large, zero_like(b, large)), is_infinite(b, large)), large, length);
+  }, self, other);
+}
+Value copysign(Builder& b, Value self, Value other) {
+  Value m = b.abs(b.to_result(self));
+  return b.select(sign_bit(b, b.broadcast(other, b.result_shape())), b.neg(m), m);
+}
+Value xlogy(Builder& b, Value self, Value other) {
+  return elementwise(b, [&](Value x, Value y) {
+    Value product = b.select(b.compare(Direction::EQ, x, zero_like(b, x)), zero_like(b, x), b.mul(x, b.log(y)));
+    return b.select(is_nan(b, y), y, product);
+  }, self, other);
+}
+Value heaviside(Builder& b, Value self, Value values) {
+  Value x = b.to_result(self), step = b.convert(b.compare(Direction::GT, x, zero_like(b, x)), b.result_element());
+  return b.select(b.compare(Direction::EQ, x, zero_like(b, x)), b.to_result(values), step);
+}
+// A nan loses against any number.
+Value fmax(Builder& b, Value self, Value other) {
+  Value x = b.to_result(self), y = b.to_result(other), m = b.max(x, y);
+  return is_floating(x) ? b.select(is_nan(b, x), y, b.select(is_nan(b, y), x, m)) : m;
+}
+Value fmin(Builder& b, Value self, Value other) {
+  Value x = b.to_result(self), y = b.to_result(other), m = b.min(x, y);
+  return is_floating(x) ? b.select(is_nan(b, x), y, b.select(is_nan(b, y), x, m)) : m;
+}
+Value nan_to_num(Builder& b, Value self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  if (!is_floating(self)) return self;
+  auto type = mlir::cast<mlir::FloatType>(element_of(self));
+  double largest = llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  Value x = b.select(is_nan(b, self), b.like(nan.value_or(0), self), self);
+  x = b.select(b.compare(Direction::EQ, self, b.like(kInfinity, self)), b.like(posinf.value_or(largest), self), x);
+  return b.select(b.compare(Direction::EQ, self, b.like(-kInfinity, self)), b.like(neginf.value_or(-largest), self), x);
+}
+
+}  // namespace cresset::lowering::aten
