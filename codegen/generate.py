@@ -10,10 +10,13 @@ An entry of ops/aten.yaml names a functional overload and says how it is treated
       when: "dim >= 0"      # C++ over the arguments; where it is false the operator falls back to the CPU (counted)
       shape: own            # result shapes from shapes::<name> instead of PyTorch's meta function
       numbers: [lr]         # Scalar or float arguments that are inputs of the program from the start
-      whole: true           # a gradient operator that PyTorch would decompose: kept whole (it has no second derivative then)
+      constants: [ord]      # Scalar arguments whose value decides what is emitted: never an input of the program
+    kernel: own           # recorded by a kernel written by hand in src/device; only description and declaration are generated
+    whole: true           # a gradient operator that PyTorch would decompose: kept whole (it has no second derivative then)
       random: true          # two more lowering arguments: seed and offset of the device's generator
 
-In-place and out variants come from the same entry.
+In-place and out variants come from the same entry. Factories, which reach a device as their out overload only, are listed as that
+(arange.start_out).
 """
 
 import argparse
@@ -24,12 +27,13 @@ import sys
 
 import yaml
 from torchgen import local
+from torchgen.api import cpp
 from torchgen.api.types import NativeSignature
 from torchgen.gen import get_grouped_native_functions, parse_native_yaml
 from torchgen.model import BaseTy, BaseType, ListType, NativeFunctionsGroup, OptionalType
 from torchgen.packaged import __path__ as packaged_path
 
-KEYS = {"func", "composite", "when", "shape", "numbers", "random", "whole"}
+KEYS = {"func", "composite", "when", "shape", "numbers", "constants", "kernel", "random", "whole"}
 IGNORED = {BaseTy.Layout, BaseTy.Device, BaseTy.MemoryFormat}
 PARTS = 4
 
@@ -38,36 +42,55 @@ class TableError(Exception):
     """A mistake in the table; its text says what to do."""
 
 
-def identifier(name):
+def identifier(name, functions):
     """C++ name of an overload's lowering: add.Tensor → add, pow.Tensor_Scalar → pow_Tensor_Scalar."""
     base, _, overload = name.partition(".")
-    return base if overload in ("", "Tensor") else f"{base}_{overload}"
+    return base if not overload or (overload == "Tensor" and base not in functions) else f"{base}_{overload}"
+
+
+class LineLoader(yaml.SafeLoader):
+    """Keeps the line that each entry begins on."""
+
+    def construct_mapping(self, node, deep=False):
+        return super().construct_mapping(node, deep) | {"line": node.start_mark.line + 1}
 
 
 def read_table(path):
     try:
-        entries = yaml.safe_load(path.read_text())
+        entries = yaml.load(path.read_text(), LineLoader)
     except yaml.YAMLError as error:
         raise TableError(f"{path}: not valid YAML: {error}")
     if not isinstance(entries, list):
         raise TableError(f"{path}: expected a list of entries '- func: NAME'")
-    seen = set()
+    seen = {}
     for i, entry in enumerate(entries):
-        if not isinstance(entry, dict) or "func" not in entry:
-            raise TableError(f"{path}: entry {i + 1} has no 'func': {entry!r}")
-        unknown = set(entry) - KEYS
+        if not isinstance(entry, dict):
+            raise TableError(f"{path}: entry {i + 1} is {entry!r}; write '- func: {entry}'")
+        where = f"{path}:{entry.pop('line')}"
+        if not isinstance(entry.get("func"), str):
+            raise TableError(f"{where}: entry {i + 1} has no 'func': {entry!r}")
+        unknown = sorted(set(entry) - KEYS)
         if unknown:
-            raise TableError(f"{path}: {entry['func']}: unknown key {sorted(unknown)[0]!r}; known are {', '.join(sorted(KEYS))}")
+            near = difflib.get_close_matches(unknown[0], KEYS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(KEYS))}"
+            raise TableError(f"{where}: {entry['func']}: unknown key {unknown[0]!r}{hint}")
+        for key in ("composite", "random", "whole"):
+            if not isinstance(entry.get(key, False), bool):
+                raise TableError(f"{where}: {entry['func']}: {key} is true or false, not {entry[key]!r}")
+        for key in ("shape", "kernel"):
+            if entry.get(key, "own") != "own":
+                raise TableError(f"{where}: {entry['func']}: {key} can only be 'own', not {entry[key]!r}")
         if entry["func"] in seen:
-            raise TableError(f"{path}: {entry['func']} is listed twice")
-        seen.add(entry["func"])
+            raise TableError(f"{where}: {entry['func']} is listed twice; the first is in line {seen[entry['func']]}")
+        seen[entry["func"]] = where.rpartition(":")[2]
+        entry["where"] = where
     return entries
 
 
 class Argument:
     """One argument of the schema: how it is recorded, decoded and declared."""
 
-    def __init__(self, argument, numbers):
+    def __init__(self, argument, numbers, constants):
         self.name = argument.name
         self.optional = isinstance(argument.type, OptionalType)
         inner = argument.type.elem if self.optional else argument.type
@@ -81,6 +104,7 @@ class Argument:
             raise TableError(f"argument {argument.name} of type {argument.type} is not supported by codegen/generate.py")
         self.base = inner.name
         self.number = argument.name in numbers
+        self.constant = argument.name in constants
         self.tensor = self.base == BaseTy.Tensor
         self.ignored = self.base in IGNORED or argument.name == "pin_memory"
         self.generator = self.base == BaseTy.Generator
@@ -93,6 +117,10 @@ class Argument:
             return f'r.tensor{"s" if self.list else ""}({self.name}, "{self.name}");'
         if self.number:
             return f"r.number({self.name});"
+        if self.constant and self.optional:
+            return f"r.attribute({self.name} ? trace::Attribute({self.name}->toDouble()) : trace::Attribute());"
+        if self.constant:
+            return f"r.attribute({self.name}.isIntegral(true) ? trace::Attribute({self.name}.toLong()) : trace::Attribute({self.name}.toDouble()));"
         if self.scalar:
             return f"r.scalar({self.name});"
         if self.list or self.optional or self.base == BaseTy.str:
@@ -125,17 +153,23 @@ class Argument:
 
 
 class Entry:
-    def __init__(self, entry, group, function):
+    def __init__(self, entry, group, function, functions):
         self.name = entry["func"]
         self.options = entry
         self.function = function
         self.group = group
-        self.id = identifier(self.name)
+        self.id = identifier(self.name, functions)
         schema = function.func
         try:
-            self.arguments = [Argument(a, entry.get("numbers", [])) for a in schema.arguments.flat_all]
-        except (TableError, KeyError) as error:
-            raise TableError(f"ops/aten.yaml: {self.name}: {error}")
+            self.arguments = [Argument(a, entry.get("numbers", []), entry.get("constants", [])) for a in schema.arguments.flat_non_out]
+        except TableError as error:
+            raise TableError(f"{entry['where']}: {self.name}: {error}")
+        names = [a.name for a in self.arguments]
+        for key in ("numbers", "constants"):
+            for argument in entry.get(key, []):
+                if argument not in names:
+                    raise TableError(f"{entry['where']}: {self.name}: {key} names {argument!r}, but the arguments are {', '.join(names)}")
+        self.factory = schema.kind().name == "out"
         self.results = len(schema.returns)
         self.result_list = self.results == 1 and isinstance(schema.returns[0].type, ListType)
         self.random = entry.get("random", False) or any(a.generator for a in self.arguments)
@@ -191,15 +225,20 @@ class Entry:
                          + ", ".join(a.name for a in signature.arguments()) + ");")
         lines.append(f"trace::Recorder r(op::{self.id}{', true' if kind == 'inplace' else ''});")
         lines += [a.record() for a in self.arguments if a.record()]
+        if self.factory:
+            # The shape may depend on the values.
+            lines += [f"r.distinguish({a.name});" for a in self.arguments if a.scalar]
+            lines.append("r.attribute(trace::Attribute(out.scalar_type()));")
         if self.random:
             generator = next((a.name for a in self.arguments if a.generator), "std::nullopt")
             lines.append(f"r.random(device::next_random({generator}));")
-        passed = "".join(", r.meta(%s)" % a.name if a.tensor and not (a.list and a.optional_elements) else ", " + a.name for a in self.arguments)
-        plain = passed[2:]
+        passed = "".join(", r.meta(%s)" % a.name if a.tensor and not (a.list and a.optional_elements) else
+                         ", std::nullopt" if a.generator else ", " + a.name for a in self.arguments)
         if self.options.get("shape") == "own":
-            lines.append(f"r.infer_layouts([&] {{ return shapes::{self.id}({', '.join(a.name for a in self.arguments if not (a.ignored or a.generator))}); }});")
+            inputs = [a.name for a in self.arguments if not (a.ignored or a.generator)] + (["out"] if self.factory else [])
+            lines.append(f"r.infer_layouts([&] {{ return shapes::{self.id}({', '.join(inputs)}); }});")
         else:
-            lines.append(f"r.infer([&] {{ return at::redispatch::{self.redispatched()}(trace::meta_keys{passed}); }});")
+            lines.append(f"r.infer([&] {{ return at::redispatch::{cpp.name(self.function.func)}(trace::meta_keys{passed}); }});")
         results = [a.name for a in variant.func.arguments.out] if kind == "out" else []
         if kind == "functional":
             if self.result_list:
@@ -217,11 +256,12 @@ class Entry:
         body = "\n  ".join(lines)
         return name, f"{signature.defn(name)} {{\n  {body}\n}}\n"
 
-    def redispatched(self):
-        return self.function.func.name.name.base if not self.function.func.name.name.inplace else str(self.function.func.name.name)
-
     def variants(self):
-        if not isinstance(self.group, NativeFunctionsGroup):
+        if self.options.get("kernel") == "own":
+            return []
+        if self.factory:
+            return [self.function]
+        if not isinstance(self.group, NativeFunctionsGroup) or self.function.func.kind().name == "out":
             return [self.function]
         names = {a.name for a in self.arguments}
         return [f for f in (self.group.functional, self.group.inplace, self.group.out)
@@ -239,31 +279,45 @@ def native_functions():
     return by_name
 
 
-def resolve(entries, functions, table):
+def resolve(entries, functions):
     resolved = []
     for entry in entries:
         name = entry["func"]
         if name not in functions:
-            near = difflib.get_close_matches(name, functions, n=3)
             overloads = [n for n in functions if n.partition(".")[0] == name.partition(".")[0]]
-            hint = ", ".join(overloads[:8] or near)
-            raise TableError(f"{table}: {name} is no operator of PyTorch" + (f"; did you mean {hint}?" if hint else "; see native_functions.yaml"))
+            hint = ", ".join(overloads[:8] or difflib.get_close_matches(name, functions, n=3))
+            raise TableError(f"{entry['where']}: {name} is no operator of PyTorch" + (f"; did you mean {hint}?" if hint else "; see native_functions.yaml"))
         group, function = functions[name]
-        if function.func.kind().name not in ("functional", "inplace"):
-            raise TableError(f"{table}: {name} is an {function.func.kind().name} overload; list the functional one, its variants are generated from it")
+        where = entry["where"]
+        kind = function.func.kind().name
+        factory = kind == "out" and not any(a.type.is_tensor_like() for a in function.func.arguments.flat_non_out)
+        if kind not in ("functional", "inplace") and not factory and entry.get("kernel") != "own":
+            raise TableError(f"{where}: {name} is an {kind} overload; list the functional one, its variants are generated from it")
+        if factory and entry.get("shape") != "own":
+            raise TableError(f"{where}: {name} makes a tensor from nothing; add 'shape: own' and write shapes::{identifier(name, functions)}")
         if function.has_composite_implicit_autograd_kernel and not entry.get("whole"):
-            raise TableError(f"{table}: {name} decomposes before it reaches a device; a kernel for it would lose its gradient. List the operators it decomposes to")
-        resolved.append(Entry(entry, group, function))
+            raise TableError(f"{where}: {name} decomposes before it reaches a device; a kernel for it would lose its gradient. "
+                             "List the operators it decomposes to")
+        resolved.append(Entry(entry, group, function, functions))
     return resolved
 
 
-def check_lowerings(entries, folder):
+def check_lowerings(entries, folder, table):
     """Every entry needs a definition in src/lowering, every definition in namespace aten an entry."""
-    text = "\n".join(p.read_text() for p in sorted(folder.glob("*.cpp")))
-    missing = [e for e in entries if not re.search(rf"\bValues? {re.escape(e.id)}\(Builder& b\b", text)]
+    defined = {}
+    for path in sorted(folder.glob("*.cpp")):
+        text = re.sub(r"\nnamespace \{\n.*?\n\}  // namespace\n", "\n", path.read_text(), flags=re.DOTALL)
+        if "namespace cresset::lowering::aten {" in text:
+            defined |= {name: path for name in re.findall(r"^Values? (\w+)\(Builder& b\b", text, re.MULTILINE)}
+    missing = [e for e in entries if e.id not in defined]
     if missing:
         raise TableError("lowerings are missing; write in src/lowering/ (a file per family):\n\n" +
                          "\n".join("    " + e.declaration()[:-1] + " { … }" for e in missing))
+    known = {e.id for e in entries}
+    extra = [f"    {path}: {name}" for name, path in defined.items() if name not in known]
+    if extra:
+        raise TableError(f"lowerings without an entry in {table}; add '- func: NAME' for each, or remove it (or make it static):\n\n" +
+                         "\n".join(extra))
 
 
 HEADER = "// Generated by codegen/generate.py from ops/aten.yaml. Do not edit.\n"
@@ -305,8 +359,8 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     options = parser.parse_args()
     try:
-        entries = resolve(read_table(options.ops), native_functions(), options.ops)
-        check_lowerings(entries, options.lowerings)
+        entries = resolve(read_table(options.ops), native_functions())
+        check_lowerings(entries, options.lowerings, options.ops)
     except TableError as error:
         sys.exit(f"error: {error}")
     generate(entries, options.out)

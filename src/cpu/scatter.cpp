@@ -36,7 +36,11 @@ llvm::Error emit_scatter(KernelContext& c) {
     int lanes = k.target.lanes;
     int64_t count = input.getNumElements(), main = count / lanes * lanes;
     for (auto [lo, hi, n] : {std::tuple(int64_t(0), main, lanes), std::tuple(main, count, 1)})
-      k.loop(k.i64(lo), k.i64(hi), n, [&, from = from, to = to, n = n](IR i) { k.store(element(to), k.load(element(from), c.buffer(from), i, n), c.buffer(to), i, n); });
+      k.loop(k.i64(lo), k.i64(hi), n, [&, from = from, to = to, n = n](IR i) {
+        Indices flat(input.getRank(), Index{k.i64(0), 0, int64_t(1) << 40});
+        flat.back() = {i, n > 1 ? 1 : 0, n};
+        k.store(element(to), c.elements(n).emit(from, flat), c.buffer(to), i, n);
+      });
   }
 
   auto window = dims.getUpdateWindowDims();
@@ -91,7 +95,8 @@ llvm::Error emit_sort(KernelContext& c) {
   auto& b = k.b;
   auto op = cast<SortOp>(c.fusion.roles.back().first);
   auto type = shaped(op.getInputs()[0]);
-  int64_t dim = op.getDimension() < 0 ? op.getDimension() + type.getRank() : op.getDimension();
+  int64_t dim = int64_t(op.getDimension());
+  if (dim < 0) dim += type.getRank();
   int64_t n = type.getDimSize(dim), stride = product(type.getShape().drop_front(dim + 1));
   int64_t lines = n ? type.getNumElements() / n : 0;
   c.kernel.tasks = lines;

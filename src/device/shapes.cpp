@@ -39,9 +39,17 @@ Layouts native_dropout(const at::Tensor& input, double p, std::optional<bool>) {
   mask.type.dtype = at::kBool;
   return {like(input), mask};
 }
-Layouts arange_start_step(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, std::optional<at::ScalarType> dtype) {
-  auto m = at::arange(start, end, step, at::TensorOptions().device(at::kMeta).dtype(dtype));
-  return {contiguous(m.sizes(), m.scalar_type())};
+Layouts arange_start_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out) {
+  return {contiguous(at::arange(start, end, step, at::device(at::kMeta).dtype(out.scalar_type())).sizes(), out.scalar_type())};
+}
+Layouts linspace_out(const at::Scalar&, const at::Scalar&, int64_t steps, const at::Tensor& out) {
+  TORCH_CHECK(steps >= 0, "number of steps must be non-negative");
+  return {contiguous({steps}, out.scalar_type())};
+}
+Layouts eye_m_out(int64_t n, int64_t m, const at::Tensor& out) {
+  TORCH_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
+  TORCH_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
+  return {contiguous({n, m}, out.scalar_type())};
 }
 
 }  // namespace cresset::shapes

@@ -24,6 +24,8 @@ Layouts binary_cross_entropy(const at::Tensor& self, const at::Tensor& target, c
 Layouts binary_cross_entropy_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                                       const std::optional<at::Tensor>& weight, int64_t reduction);
 Layouts native_dropout(const at::Tensor& input, double p, std::optional<bool> train);
-Layouts arange_start_step(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, std::optional<at::ScalarType> dtype);
+Layouts arange_start_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out);
+Layouts linspace_out(const at::Scalar& start, const at::Scalar& end, int64_t steps, const at::Tensor& out);
+Layouts eye_m_out(int64_t n, int64_t m, const at::Tensor& out);
 
 }  // namespace cresset::shapes

@@ -182,6 +182,8 @@ void Recorder::attribute(std::optional<at::ArrayRef<double>> v) { attribute(v ? 
 void Recorder::attribute(std::array<bool, 2> v) { attribute(Attribute(std::vector<bool>(v.begin(), v.end()))); }
 void Recorder::attribute(std::array<bool, 3> v) { attribute(Attribute(std::vector<bool>(v.begin(), v.end()))); }
 
+void Recorder::distinguish(const at::Scalar& value) { key_.push_back(bits_of(value)); }
+
 bool Recorder::cached() {
   auto it = shape_cache().find(std::vector<uint64_t>(key_.begin(), key_.end()));
   if (it == shape_cache().end()) return false;

@@ -80,6 +80,9 @@ class Recorder {
   std::vector<at::Tensor> meta(at::TensorList list);
   std::vector<at::Tensor> meta(const at::ITensorListRef& list);
 
+  /// Makes a scalar's value part of the shape cache's key, where the shape depends on it.
+  void distinguish(const at::Scalar& value);
+
   /// New tensors over the results.
   at::Tensor result(size_t index = 0);
   template <size_t... I>

@@ -1,0 +1,56 @@
+"""Every operator of ops/aten.yaml that PyTorch has sample inputs for, against the CPU: same values, same dtype, no fallback."""
+
+import pathlib
+
+import pytest
+import torch
+import yaml
+from torch.testing._internal.common_methods_invocations import op_db
+
+import torch_cresset
+
+TABLE = pathlib.Path(__file__).parents[2] / "ops" / "aten.yaml"
+LOWERED = {entry["func"].partition(".")[0] for entry in yaml.safe_load(TABLE.read_text())}
+DTYPES = [torch.float32, torch.bfloat16, torch.int64, torch.bool]
+SAMPLES = 12  # of each operator and dtype
+RANDOM = {"native_dropout", "uniform", "normal_functional", "bernoulli"}
+# What the operator does is right, but the comparison or the sample is not ours to make.
+EXCLUDED = {
+    "cumprod": "bfloat16 products are rounded in another order",
+}
+
+
+def cases():
+    for info in op_db:
+        name = info.aten_name
+        if name not in LOWERED or name in RANDOM or info.variant_test_name:
+            continue
+        for dtype in DTYPES:
+            if dtype in info.supported_dtypes("cpu"):
+                yield pytest.param(info, dtype, id=f"{name}-{str(dtype).partition('.')[2]}")
+
+
+def moved(x, device):
+    if isinstance(x, torch.Tensor):
+        return x.to(device)
+    if isinstance(x, (list, tuple)):
+        return type(x)(moved(y, device) for y in x)
+    if isinstance(x, dict):
+        return {k: moved(v, device) for k, v in x.items()}
+    return x
+
+
+@pytest.mark.parametrize("info, dtype", cases())
+def test_like_cpu(info, dtype):
+    torch.manual_seed(0)
+    compared = 0
+    for i, sample in zip(range(SAMPLES), info.sample_inputs("cpu", dtype)):
+        with torch.no_grad():
+            expected = info(sample.input, *sample.args, **sample.kwargs)
+            torch_cresset.reset_counters()
+            result = info(moved(sample.input, "cresset"), *moved(sample.args, "cresset"), **moved(sample.kwargs, "cresset"))
+        torch.testing.assert_close(moved(result, "cpu"), expected, equal_nan=True, msg=lambda text: f"sample {i}: {sample}\n{text}")
+        fallbacks = [name for name in torch_cresset.counters() if name.startswith("aten::")]
+        assert not fallbacks, f"sample {i}: {sample}: fell back to the CPU: {fallbacks}"
+        compared += 1
+    assert compared
