@@ -6,24 +6,23 @@ which high-level operators stay whole, and compiled for the CPU.
 
 import contextlib
 
+
+def _autoload():
+    """Registers the device. `import torch` calls it through the entry point torch.backends, also from within the import below
+    when torch_cresset is imported first: so it stands above that."""
+    from . import device
+
+    device.register()
+
+
 import torch
 
 if not torch.__version__.startswith("2.13."):
     raise ImportError(f"torch_cresset was built for PyTorch 2.13, this is {torch.__version__}; pip install torch==2.13.0")
 
-from . import _C, device
+from . import _C
 
 __version__ = "0.1.0"
-_registered = False
-
-
-def _autoload():
-    """Registers the device. Called by `import torch` through the entry point torch.backends, or on import; once."""
-    global _registered
-    if _registered:
-        return
-    _registered = True
-    device.register()
 
 
 def counters():

@@ -122,7 +122,15 @@ def _follow_threads():
     torch.set_num_threads = set_num_threads
 
 
+_registered = False
+
+
 def register():
+    """Makes the device known to PyTorch, once."""
+    global _registered
+    if _registered:
+        return
+    _registered = True
     torch.utils.rename_privateuse1_backend("cresset")
     module = _module()
     sys.modules["torch.cresset"] = module

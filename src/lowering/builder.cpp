@@ -188,6 +188,8 @@ Value Builder::dot(Value x, Value y, ArrayRef<int64_t> xc, ArrayRef<int64_t> yc,
     if (!llvm::is_contained(xb, d) && !llvm::is_contained(xc, d)) shape.push_back(shape_of(x)[d]);
   for (int64_t d = 0; d < rank_of(y); ++d)
     if (!llvm::is_contained(yb, d) && !llvm::is_contained(yc, d)) shape.push_back(shape_of(y)[d]);
+  for (int64_t d : xc)
+    if (shape_of(x)[d] == 0) return constant(0.0, element_of(x), shape);
   return create<hlo::DotGeneralOp>(RankedTensorType::get(shape, element_of(x)), x, y, hlo::DotDimensionNumbersAttr::get(ops.getContext(), xb, yb, xc, yc), ArrayAttr());
 }
 Value Builder::matmul(Value x, Value y, bool transpose_x, bool transpose_y) {

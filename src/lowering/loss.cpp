@@ -1,5 +1,6 @@
 // Losses and dropout.
 #include "generated/lowerings.h"
+#include "lowering/elementwise.h"
 
 namespace cresset::lowering::aten {
 namespace {
@@ -103,7 +104,7 @@ Value binary_cross_entropy_with_logits(Builder& b, Value self, Value target, Val
 }
 
 Value native_dropout_backward(Builder& b, Value grad_output, Value mask, double scale) {
-  return b.mul(b.mul(grad_output, b.convert(mask, element_of(grad_output))), scale);
+  return elementwise(b, [&](Value g, Value kept) { return b.mul(b.mul(g, kept), scale); }, grad_output, mask);
 }
 
 }  // namespace cresset::lowering::aten

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "trace/capture.h"
 #include "trace/step.h"
 
 namespace cresset::trace {
@@ -187,12 +188,13 @@ at::Tensor make_tensor(Value v, at::IntArrayRef strides) {
 
 BufferPtr bytes(Cell& cell) {
   std::lock_guard lock(trace_mutex());
+  check_readable(cell);
   if (!cell.content()) {
     auto buffer = Buffer::allocate(cell.nbytes());
     std::memset(buffer->data(), 0, cell.nbytes());
     replace_bytes(cell, buffer, at::kByte);
   }
-  if (cell.pending()) sync();
+  if (cell.pending()) materialise(cell);
   return cell.content().node->buffer();
 }
 BufferPtr bytes(const at::Tensor& t) { return bytes(Cell::of(t)); }

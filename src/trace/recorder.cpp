@@ -18,16 +18,22 @@ const c10::DispatchKeySet meta_keys{c10::DispatchKey::Meta};
 
 namespace {
 
+using Key = c10::ArrayRef<uint64_t>;
 struct KeyHash {
-  size_t operator()(const std::vector<uint64_t>& key) const {
+  using is_transparent = void;
+  size_t operator()(Key key) const {
     uint64_t h = key.size();
     for (uint64_t v : key) h = mix(h, v);
     return h;
   }
 };
+struct KeyEqual {
+  using is_transparent = void;
+  bool operator()(Key a, Key b) const { return a == b; }
+};
 // Results' layouts by operator, operands and attributes. Values are never erased: Recorder keeps pointers to them.
-std::unordered_map<std::vector<uint64_t>, std::unique_ptr<std::vector<Layout>>, KeyHash>& shape_cache() {
-  static auto* c = new std::unordered_map<std::vector<uint64_t>, std::unique_ptr<std::vector<Layout>>, KeyHash>;
+std::unordered_map<std::vector<uint64_t>, std::unique_ptr<std::vector<Layout>>, KeyHash, KeyEqual>& shape_cache() {
+  static auto* c = new std::unordered_map<std::vector<uint64_t>, std::unique_ptr<std::vector<Layout>>, KeyHash, KeyEqual>;
   return *c;
 }
 
@@ -66,10 +72,20 @@ bool varies(uint64_t site_hash, uint64_t bits) {
 }  // namespace
 
 Recorder::Recorder(const Operator& op, bool in_place) : lock_(trace_mutex()), op_(op), in_place_(in_place) {
+  bound_trace();
   op.counter->add();
   key_.push_back(reinterpret_cast<uint64_t>(&op));
 }
 Recorder::~Recorder() = default;
+
+Recorder::Unlocked::Unlocked(std::unique_lock<std::recursive_mutex>& lock) : lock_(lock) {
+  hold_buffers();
+  lock_.unlock();
+}
+Recorder::Unlocked::~Unlocked() {
+  lock_.lock();
+  release_buffers();
+}
 
 void Recorder::tensor(const at::Tensor& t, const char* argument) {
   if (!t.defined()) {
@@ -102,6 +118,7 @@ void Recorder::number_operand(const at::Scalar& value, bool in_attribute) {
     }
   bool optimizer = in_place_ && !c10::GradMode::is_enabled();
   bool input = !value.isComplex() && (optimizer || varies(site, bits_of(value)));
+  if (!input && !value.isComplex()) constants_ = mix(constants_, bits_of(value));
   if (in_attribute) {
     if (!input) {
       attributes_.push_back(attribute_of(value));
@@ -126,7 +143,12 @@ void Recorder::tensors(const at::ITensorListRef& list, const char* argument) {
 }
 void Recorder::tensors(const c10::List<std::optional<at::Tensor>>& list, const char* argument) {
   attribute(Attribute(int64_t(list.size())));
-  for (size_t i = 0; i < list.size(); ++i) tensor(list.get(i), argument);
+  for (size_t i = 0; i < list.size(); ++i) {
+    std::optional<at::Tensor> t = list.get(i);
+    // An index may be on the CPU, as with every other device.
+    if (t && t->defined() && t->device().is_cpu()) t = t->to(c10::Device(c10::DeviceType::PrivateUse1, 0));
+    tensor(t, argument);
+  }
 }
 
 void Recorder::scalar(const at::Scalar& value) {
@@ -185,7 +207,16 @@ void Recorder::attribute(std::array<bool, 3> v) { attribute(Attribute(std::vecto
 void Recorder::distinguish(const at::Scalar& value) { key_.push_back(bits_of(value)); }
 
 bool Recorder::cached() {
-  auto it = shape_cache().find(std::vector<uint64_t>(key_.begin(), key_.end()));
+  Key key(key_.data(), key_.size());
+  if (note_operator(mix(KeyHash()(key), constants_))) {
+    std::string where;
+    {
+      Unlocked unlocked(lock_);
+      where = location_hook();
+    }
+    note_location(op_, std::move(where));
+  }
+  auto it = shape_cache().find(key);
   if (it == shape_cache().end()) return false;
   layouts_ = it->second.get();
   return true;
@@ -196,7 +227,9 @@ void Recorder::remember(std::vector<Layout> layouts) {
   layouts_ = slot.get();
 }
 void Recorder::infer_layouts(c10::function_ref<std::vector<Layout>()> compute) {
-  if (!cached()) remember(compute());
+  if (cached()) return;
+  std::vector<Layout> layouts = compute();
+  remember(std::move(layouts));
 }
 
 std::vector<Layout> Recorder::layouts_of(const at::Tensor& t) {

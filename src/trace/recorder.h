@@ -70,7 +70,13 @@ class Recorder {
   /// scalars' values), or else from `compute`, which returns a Tensor, a tuple of Tensors or a vector of them on the meta device.
   template <class Function>
   void infer(Function&& compute) {
-    if (!cached()) remember(layouts_of(compute()));
+    if (cached()) return;
+    std::vector<Layout> layouts;
+    {
+      Unlocked unlocked(lock_);
+      layouts = layouts_of(compute());
+    }
+    remember(std::move(layouts));
   }
   /// The same with a shape function of our own, which returns layouts.
   void infer_layouts(c10::function_ref<std::vector<Layout>()> compute);
@@ -96,6 +102,15 @@ class Recorder {
   void write_out(const at::Tensor& out, size_t index = 0);
 
  private:
+  /// Some of PyTorch's meta functions are written in Python: the trace's lock is not held while they wait for the interpreter.
+  class Unlocked {
+   public:
+    explicit Unlocked(std::unique_lock<std::recursive_mutex>& lock);
+    ~Unlocked();
+
+   private:
+    std::unique_lock<std::recursive_mutex>& lock_;
+  };
   bool cached();
   void remember(std::vector<Layout> layouts);
   static std::vector<Layout> layouts_of(const at::Tensor& t);
@@ -115,6 +130,7 @@ class Recorder {
   Node::Operands operands_;
   Node::Attributes attributes_;
   c10::SmallVector<uint64_t, 48> key_;  // of the shape cache
+  uint64_t constants_ = 0;              // hash of the scalars that are constants, which the key leaves out
   const std::vector<Layout>* layouts_ = nullptr;
   std::vector<NodePtr> numbers_;  // promoted scalars, appended to the operands
   NodePtr node_;

@@ -1,0 +1,168 @@
+"""The device as PyTorch sees it: autoload, copies, views with in-place writes, serialization, errors."""
+
+import copy
+import io
+import pickle
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import torch_cresset
+from conftest import fallbacks, same
+
+
+def test_import_torch_loads_the_device():
+    code = "import torch; t = torch.ones(2, device='cresset'); assert (t + t).sum().item() == 4; print(t.device)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "cresset:0", done.stderr
+
+
+def test_exit_with_pending_work_is_clean():
+    code = "import torch; x = torch.ones(3, device='cresset'); y = x * 2; z = y @ y"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.uint8, torch.bool])
+def test_round_trip(dtype):
+    t = (torch.randn(3, 4) * 3).to(dtype)
+    for u in (t, t.t(), t[1:, ::2]):
+        back = u.to("cresset").cpu()
+        assert back.dtype == dtype and torch.equal(back, u)
+
+
+VIEWS = {
+    "row": lambda t: t[1],
+    "column": lambda t: t[:, 2],
+    "slice": lambda t: t[1:3, 1:4],
+    "step": lambda t: t[::2, 1::2],
+    "transposed": lambda t: t.t(),
+    "flat": lambda t: t.view(-1)[3:9],
+    "diagonal": lambda t: t.diagonal(),
+    "reshaped": lambda t: t.view(2, 2, 5).permute(2, 0, 1)[1],
+    "unfolded": lambda t: t.unfold(1, 2, 2)[..., 0],
+    "select": lambda t: t.select(1, 0).unsqueeze(0),
+}
+WRITES = {
+    "mul_": lambda v: v.mul_(2),
+    "add_": lambda v: v.add_(v.clone(), alpha=3),
+    "fill_": lambda v: v.fill_(7),
+    "zero_": lambda v: v.zero_(),
+    "copy_": lambda v: v.copy_(torch.full_like(v, 0.5)),
+    "exp_": lambda v: v.exp_(),
+    "clamp_": lambda v: v.clamp_(min=0),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_write_through_a_view_shows_in_the_base(view, write):
+    def function(base):
+        other = base.t()
+        WRITES[write](VIEWS[view](base))
+        return base, other + 0
+
+    same(function, torch.randn(4, 5))
+    assert not fallbacks()
+
+
+def test_versions_of_a_storage_stay_apart():
+    def function(x):
+        y = x.clone()
+        z = y * 2
+        y.add_(1)
+        return x, y, z
+
+    same(function, torch.randn(3, 3))
+
+
+def test_non_finite_and_empty():
+    same(lambda x: (x.exp(), x.log(), x.sqrt(), x.isnan()), torch.tensor([float("inf"), -float("inf"), float("nan"), 0.0, -0.0]))
+    same(lambda x: (x + 1, x.sum()), torch.empty(0, 3))
+
+
+def test_tied_parameters_stay_tied():
+    model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.Linear(4, 5, bias=False))
+    model[1].weight = model[0].weight
+    model = torch.nn.ModuleList([model]).to("cresset")
+    assert model[0][1].weight is model[0][0].weight
+    assert len(list(model.parameters())) == 1
+
+
+def test_save_load_copy_and_pickle():
+    t = torch.randn(3, 4).to("cresset")
+    module = torch.nn.Linear(4, 2).to("cresset")
+    buffer = io.BytesIO()
+    torch.save({"t": t, "state": module.state_dict()}, buffer)
+    for place in ("cpu", "cresset"):
+        buffer.seek(0)
+        loaded = torch.load(buffer, map_location=place, weights_only=True)
+        assert loaded["t"].device.type == place
+        assert torch.equal(loaded["t"].cpu(), t.cpu())
+        assert torch.equal(loaded["state"]["weight"].cpu(), module.weight.cpu())
+    assert torch.equal(pickle.loads(pickle.dumps(t)).cpu(), t.cpu())
+    twin = copy.deepcopy(module)
+    assert twin.weight.device.type == "cresset" and twin.weight is not module.weight
+    assert torch.equal(twin.weight.cpu(), module.weight.cpu())
+    module.load_state_dict(twin.state_dict())
+
+
+def test_printing():
+    assert "device='cresset:0'" in repr(torch.ones(2, device="cresset"))
+
+
+def test_generator():
+    torch.manual_seed(3)
+    a = torch.nn.functional.dropout(torch.ones(1000, device="cresset"), 0.3)
+    state = torch.cresset.get_rng_state()
+    b = torch.nn.functional.dropout(torch.ones(1000, device="cresset"), 0.3)
+    torch.cresset.set_rng_state(state)
+    c = torch.nn.functional.dropout(torch.ones(1000, device="cresset"), 0.3)
+    torch.manual_seed(3)
+    d = torch.nn.functional.dropout(torch.ones(1000, device="cresset"), 0.3)
+    assert torch.equal(b.cpu(), c.cpu()) and torch.equal(a.cpu(), d.cpu()) and not torch.equal(a.cpu(), b.cpu())
+    kept = (a.cpu() != 0).float().mean().item()
+    assert abs(kept - 0.7) < 0.06
+    assert torch.allclose(a.cpu()[a.cpu() != 0], torch.tensor(1 / 0.7))
+
+
+@pytest.mark.parametrize("function, text", [
+    (lambda t: t @ t[:1], "mat1 and mat2 shapes cannot be multiplied|size mismatch"),
+    (lambda t: t + torch.ones(7, device=t.device), "The size of tensor a"),
+    (lambda t: t.add_(torch.ones(2, 3, 4, device=t.device)), "doesn't match the broadcast shape"),
+    (lambda t: torch.arange(3, device=t.device).add_(1.5), "can't be cast to the desired output type"),
+    (lambda t: t.view(5), "shape '\\[5\\]' is invalid"),
+    (lambda t: t.sum(5), "Dimension out of range"),
+    (lambda t: t + torch.ones(3, 4), "Expected all tensors to be on the same device"),
+    (lambda t: torch.empty(1 << 50, device=t.device), "out of memory"),
+    (lambda t: torch.ones(2, device="cresset:1"), "one device, cresset:0"),
+    (lambda t: t.numpy(), "can't convert cresset"),
+])
+def test_errors_on_the_users_line(function, text):
+    t = torch.randn(3, 4).to("cresset")
+    with pytest.raises((RuntimeError, IndexError, TypeError), match=text):
+        function(t)
+    assert (t + 1).sum().item() == pytest.approx((t.cpu() + 1).sum().item(), rel=1e-5)
+
+
+def test_fallback_is_counted_and_can_be_an_error(monkeypatch):
+    t = torch.randn(5).to("cresset")
+    monkeypatch.setenv("CRESSET_FALLBACK", "allow")
+    assert torch.equal(torch.special.bessel_j0(t).cpu(), torch.special.bessel_j0(t.cpu()))
+    assert fallbacks() == {"aten::special_bessel_j0": 1}
+    monkeypatch.setenv("CRESSET_FALLBACK", "error")
+    with pytest.raises(NotImplementedError, match="aten::special_bessel_j0 is not lowered"):
+        torch.special.bessel_j0(t)
+
+
+def test_step_scope_and_report():
+    w = torch.randn(4, 4).to("cresset")
+    torch_cresset.sync()
+    torch_cresset.reset_counters()
+    with torch_cresset.step():
+        for _ in range(3):
+            w = w @ w * 0.5
+    counters = torch_cresset.counters()
+    assert counters["cresset.execute"] == 1 and counters["cresset::mm"] == 3
+    assert "Programs compiled" in torch_cresset.metrics_report()
