@@ -35,10 +35,7 @@ def _stand_in(value):
     """A device tensor to record on, over the bytes of the real input."""
     if not isinstance(value, torch.Tensor):
         return value
-    value = value.detach()
-    if value.device.type == "cpu":
-        return _C.wrap(value)
-    return value.as_strided(value.size(), value.stride(), value.storage_offset())
+    return _C.wrap(value.detach())
 
 
 class _Graph:
@@ -49,10 +46,9 @@ class _Graph:
         self.programs = {}
 
     def key(self, inputs):
-        return tuple((*v.shape, -1, *v.stride(), v.storage_offset(), v.device.type) if isinstance(v, torch.Tensor) else v for v in inputs)
+        return tuple((*v.shape, -1, *v.stride(), v.dtype, v.device.type) if isinstance(v, torch.Tensor) else v for v in inputs)
 
     def record(self, inputs):
-        # Inputs that share their storage share the stand-in's, so that writes to one show in the other.
         with torch.no_grad():
             _C.begin_capture()
             try:

@@ -12,8 +12,29 @@
 namespace py = pybind11;
 using namespace cresset;
 
+namespace {
+
+// Where Python is, outside PyTorch: for the report of a recompile.
+std::string python_line() {
+  if (!Py_IsInitialized()) return {};
+  py::gil_scoped_acquire gil;
+  auto frame = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame) {
+    auto* f = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    auto code = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
+    auto file = code.attr("co_filename").cast<std::string>();
+    if (file.find("/torch/") == std::string::npos && file.find("/torch_cresset/") == std::string::npos)
+      return file + ":" + std::to_string(PyFrame_GetLineNumber(f));
+    frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
+  }
+  return {};
+}
+
+}  // namespace
+
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   auto release = py::call_guard<py::gil_scoped_release>();
+  trace::location_hook = &python_line;
   m.def("counters", &counters);
   m.def("reset_counters", &reset_counters);
   m.def("metrics_report", &trace::metrics_report);
@@ -33,12 +54,12 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("compile_records", [] {
     py::list all;
     for (const auto& r : trace::compile_records())
-      all.append(py::dict(py::arg("hash") = r.hash, py::arg("nodes") = r.nodes, py::arg("seconds") = r.seconds, py::arg("why") = r.why,
+      all.append(py::dict(py::arg("hash") = r.hash, py::arg("nodes") = r.nodes, py::arg("seconds") = r.seconds, py::arg("why") = r.why, py::arg("where") = r.where,
                           py::arg("path") = r.path, py::arg("kernels") = r.stats.kernels, py::arg("unique_kernels") = r.stats.unique_kernels,
                           py::arg("arena_bytes") = r.stats.arena_bytes));
     return all;
   });
-  m.def("wrap", &trace::wrap_cpu, "A device tensor over a CPU tensor's memory, for capture.");
+  m.def("wrap", &trace::stand_in, "A device tensor over a tensor's bytes to record a graph on, within a capture.");
   py::class_<trace::CapturedProgram, std::shared_ptr<trace::CapturedProgram>>(m, "CapturedProgram").def("run", &trace::CapturedProgram::run, release);
   m.def("begin_capture", &trace::begin_capture);
   m.def("abort_capture", &trace::abort_capture);

@@ -1,6 +1,7 @@
 #include "trace/capture.h"
 
 #include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
 
 #include <cstring>
 #include <unordered_map>
@@ -17,6 +18,9 @@ namespace {
 struct Capture {
   bool active = false;
   std::vector<std::pair<NodePtr, NodePtr>> randoms;  // seed, offset
+  // Their buffers are held here, so that a capture that is given up never has the caller's memory overwritten.
+  std::vector<at::Tensor> stand_ins;
+  std::vector<BufferPtr> buffers;
 };
 Capture& capture() {
   static auto* c = new Capture;
@@ -38,28 +42,49 @@ at::Tensor cpu_tensor(BufferPtr buffer, at::IntArrayRef sizes, at::IntArrayRef s
   return at::from_blob(data, sizes, strides, [buffer](void*) mutable { buffer.reset(); }, at::TensorOptions().dtype(dtype));
 }
 
+// Bytes from the first to the last element.
+size_t span(const at::Tensor& t) { return t.numel() ? at::detail::computeStorageNbytes(t.sizes(), t.strides(), t.itemsize()) : 0; }
+
 }  // namespace
 
-at::Tensor wrap_cpu(const at::Tensor& t) {
-  TORCH_CHECK(t.device().is_cpu(), "cresset: wrap_cpu takes a CPU tensor, this one is on ", t.device());
-  auto owner = std::make_shared<at::Tensor>(t);
-  void* data = const_cast<void*>(t.storage().data());
-  auto buffer = Buffer::wrap(data, t.storage().nbytes(), owner);
-  TensorType type{t.scalar_type(), {int64_t(t.storage().nbytes() / t.itemsize())}};
-  return device_tensor(std::move(buffer), type, t.sizes(), t.strides(), t.storage_offset(), t.scalar_type());
+at::Tensor stand_in(const at::Tensor& t) {
+  std::lock_guard lock(trace_mutex());
+  TORCH_CHECK(capture().active, "cresset: stand_in is called within a capture");
+  BufferPtr buffer;
+  if (t.device().is_cpu()) {
+    buffer = Buffer::wrap(const_cast<void*>(t.numel() ? t.const_data_ptr() : nullptr), span(t), std::make_shared<c10::Storage>(t.storage()));
+  } else {
+    BufferPtr whole = bytes(t);
+    buffer = Buffer::wrap(static_cast<char*>(whole->data()) + t.storage_offset() * int64_t(t.itemsize()), span(t), whole);
+  }
+  TensorType type{t.scalar_type(), {int64_t(span(t) / t.itemsize())}};
+  capture().buffers.push_back(buffer);
+  capture().stand_ins.push_back(device_tensor(std::move(buffer), type, t.sizes(), t.strides(), 0, t.scalar_type()));
+  return capture().stand_ins.back();
+}
+
+bool capturing() { return capture().active; }
+
+void check_readable(const Cell& cell) {
+  if (!capture().active || !cell.content()) return;
+  bool depends = cell.pending();
+  for (const BufferPtr& b : capture().buffers) depends |= cell.content().node->buffer() == b;
+  TORCH_CHECK(!depends, "cresset: a value is read while its graph is captured: an operator that is not lowered, or .item(), cannot be part of a captured program");
 }
 
 void begin_capture() {
-  sync();  // nothing of the ordinary trace is pending while the graph is recorded
   std::lock_guard lock(trace_mutex());
-  begin_step();
-  capture() = {true, {}};
+  TORCH_CHECK(!capture().active, "cresset: a capture is under way already");
+  sync();  // nothing of the ordinary trace is pending while the graph is recorded
+  capture().active = true;
 }
+
 void abort_capture() {
   std::lock_guard lock(trace_mutex());
   if (!capture().active) return;
+  // What was recorded on the stand-ins must never run: they forget it.
+  for (const at::Tensor& t : capture().stand_ins) Cell::of(t).set_content({});
   capture() = {};
-  end_step();
 }
 
 void note_random(const NodePtr& seed, const NodePtr& offset) {
@@ -68,6 +93,7 @@ void note_random(const NodePtr& seed, const NodePtr& offset) {
 
 std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
   std::lock_guard lock(trace_mutex());
+  TORCH_CHECK(capture().active, "cresset: no capture is under way");
   auto captured = std::make_shared<CapturedProgram>();
   std::vector<Value> results;
   std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> known;
@@ -82,6 +108,7 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
   std::unordered_map<const Node*, int> leaf_of;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Cell& cell = Cell::of(inputs[i]);
+    captured->inputs_.push_back({at::DimVector(inputs[i].sizes()), at::DimVector(inputs[i].strides()), inputs[i].scalar_type()});
     input_of.insert({&cell, int(i)});
     if (cell.pending()) {
       if (cell.origin()) leaf_of.insert({cell.origin(), int(i)});
@@ -114,7 +141,8 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
   for (const NodePtr& n : graph.inputs) {
     CapturedProgram::Leaf leaf;
     leaf.node = n;
-    if (auto it = leaf_of.find(n.get()); it != leaf_of.end()) leaf.input = it->second, leaf.node = {};
+    leaf.buffer = n->buffer();
+    if (auto it = leaf_of.find(n.get()); it != leaf_of.end()) leaf.input = it->second, leaf.node = {}, leaf.buffer = {};
     for (size_t r = 0; r < capture().randoms.size(); ++r) {
       if (capture().randoms[r].first == n) leaf.random = 0;
       if (capture().randoms[r].second == n) leaf.random = int(r) + 1;
@@ -122,17 +150,21 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
     captured->leaves_.push_back(std::move(leaf));
   }
   captured->randoms_ = int(capture().randoms.size());
-  // What was recorded on the stand-ins must never run: they forget it.
-  for (const at::Tensor& t : inputs) Cell::of(t).set_content({});
   for (const at::Tensor& t : outputs)
-    if (t.defined()) Cell::of(t).set_content({});
-  capture() = {};
-  end_step();
+    if (t.defined() && Cell::of(t).pending()) Cell::of(t).set_content({});
+  abort_capture();
   return captured;
 }
 
 std::vector<at::Tensor> CapturedProgram::run(const std::vector<at::Tensor>& inputs) {
-  bool cpu = inputs.empty() || inputs[0].device().is_cpu();
+  bool cpu = std::none_of(inputs.begin(), inputs.end(), [](const at::Tensor& t) { return t.dim() > 0 && !t.device().is_cpu(); }) &&
+             (inputs.empty() || inputs[0].device().is_cpu());
+  TORCH_CHECK(inputs.size() == inputs_.size(), "cresset: the captured program takes ", inputs_.size(), " tensors, not ", inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    TORCH_CHECK(inputs[i].scalar_type() == inputs_[i].dtype && inputs[i].sizes() == at::IntArrayRef(inputs_[i].sizes) &&
+                    inputs[i].strides() == at::IntArrayRef(inputs_[i].strides),
+                "cresset: input ", i, " of the captured program was ", inputs_[i].dtype, at::IntArrayRef(inputs_[i].sizes), ", not ", inputs[i].scalar_type(), inputs[i].sizes(),
+                ", or had other strides");
   std::lock_guard lock(trace_mutex());
   std::vector<void*> pointers, result_pointers;
   std::vector<BufferPtr> held, buffers;
@@ -145,10 +177,10 @@ std::vector<at::Tensor> CapturedProgram::run(const std::vector<at::Tensor>& inpu
     if (leaf.input >= 0) {
       const at::Tensor& t = inputs[leaf.input];
       if (t.device().is_cpu()) {
-        pointers.push_back(const_cast<void*>(t.storage().data()));
+        pointers.push_back(const_cast<void*>(t.numel() ? t.const_data_ptr() : nullptr));
       } else {
         held.push_back(bytes(t));
-        pointers.push_back(held.back()->data());
+        pointers.push_back(static_cast<char*>(held.back()->data()) + t.storage_offset() * int64_t(t.itemsize()));
       }
     } else if (leaf.node->buffer()) {
       pointers.push_back(leaf.node->buffer()->data());
@@ -166,13 +198,25 @@ std::vector<at::Tensor> CapturedProgram::run(const std::vector<at::Tensor>& inpu
   }
   for (auto& [input, result] : written_) {
     const at::Tensor& t = inputs[input];
-    if (t.device().is_cpu()) std::memcpy(t.storage().mutable_data(), buffers[result]->data(), t.storage().nbytes());
-    else Cell::of(t).materialise(NodeFactory::input(buffers[result], types_[result]));
+    if (t.numel() == 0) continue;
+    if (t.device().is_cpu()) {
+      std::memcpy(t.mutable_data_ptr(), buffers[result]->data(), span(t));
+      continue;
+    }
+    Cell& cell = Cell::of(t);
+    if (t.storage_offset() == 0 && span(t) == cell.nbytes()) {
+      cell.materialise(NodeFactory::input(buffers[result], types_[result]));
+      continue;
+    }
+    BufferPtr old = bytes(cell), fresh = Buffer::allocate(cell.nbytes());
+    std::memcpy(fresh->data(), old->data(), cell.nbytes());
+    std::memcpy(static_cast<char*>(fresh->data()) + t.storage_offset() * int64_t(t.itemsize()), buffers[result]->data(), span(t));
+    replace_bytes(cell, std::move(fresh), t.scalar_type());
   }
   std::vector<at::Tensor> results;
   for (const Output& out : outputs_) {
     if (out.input == -2) results.emplace_back();
-    else if (out.input >= 0) results.push_back(inputs[out.input].as_strided(out.sizes, out.strides, out.offset));
+    else if (out.input >= 0) results.push_back(inputs[out.input].as_strided(out.sizes, out.strides, out.offset + inputs[out.input].storage_offset()));
     else if (cpu) results.push_back(cpu_tensor(buffers[out.result], out.sizes, out.strides, out.offset, out.dtype));
     else results.push_back(device_tensor(buffers[out.result], types_[out.result], out.sizes, out.strides, out.offset, out.dtype));
   }

@@ -1,7 +1,7 @@
 // One program for a graph that somebody else guards (torch.compile): its operators are recorded once on stand-ins for the
 // inputs, and the program is then called directly.
 //
-//   begin_capture();  stand-ins = wrap_cpu(…);  outputs = run the graph on them;  program = end_capture(stand-ins, outputs)
+//   begin_capture();  stand-ins = stand_in(…);  outputs = run the graph on them;  program = end_capture(stand-ins, outputs)
 //   results = program->run(inputs)
 #pragma once
 
@@ -15,13 +15,16 @@
 
 namespace cresset::trace {
 
-/// A device tensor whose bytes are those of `t`'s storage (a CPU tensor; not copied), with its sizes and strides.
-at::Tensor wrap_cpu(const at::Tensor& t);
+/// A device tensor over the same bytes as `t` (a CPU or device tensor; nothing is copied) with its sizes and strides, to record
+/// a graph on. Within a capture only; reading its value is an error, as the program would keep it as a constant.
+at::Tensor stand_in(const at::Tensor& t);
+
+class Cell;
 
 class CapturedProgram {
  public:
-  /// Inputs as captured (sizes, strides, dtypes; CPU or device tensors). Inputs that the graph writes to are written in place.
-  /// Results are CPU tensors if the first tensor input is one (or there is none), device tensors otherwise.
+  /// Inputs as captured (sizes, strides, dtypes are checked; any storage offset; CPU or device tensors). Inputs that the graph
+  /// writes to are written in place. Results are device tensors if an input of rank > 0 is one, CPU tensors otherwise.
   std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs);
 
  private:
@@ -37,8 +40,14 @@ class CapturedProgram {
     int input = -1;  ///< which tensor's storage, or a kept leaf
     int random = -1; ///< 0: seed, 1, 2, …: offset number n - 1
     NodePtr node;
+    BufferPtr buffer;  ///< of a kept leaf: held, so that nobody overwrites it
+  };
+  struct Input {
+    at::DimVector sizes, strides;
+    at::ScalarType dtype;
   };
   std::shared_ptr<Program> program_;
+  std::vector<Input> inputs_;
   std::vector<Leaf> leaves_;
   std::vector<Output> outputs_;
   std::vector<TensorType> types_;                   // of the program's results
@@ -49,6 +58,11 @@ class CapturedProgram {
 void begin_capture();
 void abort_capture();
 std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
+
+/// Reads must not happen now: true within a capture.
+bool capturing();
+/// Raises within a capture if this cell's value depends on the graph's inputs.
+void check_readable(const Cell& cell);
 
 /// Random operators report their seed and offset leaves, which a captured program draws anew at each call.
 void note_random(const NodePtr& seed, const NodePtr& offset);

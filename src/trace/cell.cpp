@@ -194,7 +194,7 @@ BufferPtr bytes(Cell& cell) {
     std::memset(buffer->data(), 0, cell.nbytes());
     replace_bytes(cell, buffer, at::kByte);
   }
-  if (cell.pending()) materialise(cell);
+  if (cell.pending()) run_for(cell);
   return cell.content().node->buffer();
 }
 BufferPtr bytes(const at::Tensor& t) { return bytes(Cell::of(t)); }

@@ -15,6 +15,7 @@
 #include "lowering/lowering.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
+#include "trace/capture.h"
 #include "trace/cell.h"
 #include "trace/hash.h"
 
@@ -23,14 +24,23 @@ namespace {
 
 constexpr size_t kMaxPending = 20000;   // nodes after which a window runs in any case
 constexpr size_t kMaxPrograms = 256;
+constexpr size_t kKnownWindows = 8;     // recent windows that a new one is compared with while it is recorded
 
 struct Trace {
   uint64_t window = 1;
   size_t recorded = 0;          // results since the last execution
   int step_depth = 0;
   int backwards = 0;            // ended since the last execution
-  int last_graph_task = -1;
+  std::vector<int> graph_tasks; // running; nested ones (checkpointing) too
+  int holders = 0;              // see hold_buffers
   bool executing = false;
+  double execute_seconds = 0;
+
+  std::vector<uint64_t> operators;                    // of this window, by hash
+  std::vector<std::vector<uint64_t>> known_windows;   // of recent, different windows; the latest last
+  std::vector<const std::vector<uint64_t>*> like;     // those that began as this window does
+  bool diverged = false;
+  std::string where;
 };
 Trace& state() {
   static auto* t = new Trace;
@@ -124,7 +134,28 @@ std::string dump(mlir::ModuleOp module, const std::string& hash) {
 
 }  // namespace
 
+std::string (*location_hook)() = nullptr;
+
 uint64_t window_number() { return state().window; }
+
+void hold_buffers() { ++state().holders; }
+void release_buffers() { --state().holders; }
+
+bool note_operator(uint64_t hash) {
+  Trace& trace = state();
+  size_t position = trace.operators.size();
+  trace.operators.push_back(hash);
+  if (trace.diverged || !location_hook || trace.known_windows.empty()) return false;
+  if (position == 0)
+    for (const auto& window : trace.known_windows) trace.like.push_back(&window);
+  std::erase_if(trace.like, [&](const auto* window) { return position >= window->size() || (*window)[position] != hash; });
+  return trace.diverged = trace.like.empty();
+}
+
+void note_location(const Operator& op, std::string where) {
+  if (where.empty()) where = torch::autograd::get_current_graph_task_id() >= 0 ? "in a backward" : "";
+  state().where = std::string(op.name) + (where.empty() ? "" : " at " + where);
+}
 
 Graph make_graph(const std::vector<Value>& outputs) {
   Graph graph;
@@ -185,7 +216,7 @@ std::shared_ptr<Program> program_for(const Graph& graph) {
   std::vector<std::string> lines;
   for (const NodePtr& n : graph.nodes) lines.push_back(describe(*n));
   auto module = lowering::lower(graph, lowering::CompositeSelection::from_environment(), context());
-  CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), dump(*module, graph.hash), {}};
+  CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), state().where, dump(*module, graph.hash), {}};
   auto program = cpu::compile(*module);
   if (!program) TORCH_CHECK(false, "cresset: a program of ", graph.nodes.size(), " operators can't be compiled: ", llvm::toString(program.takeError()));
   compiles.add();
@@ -197,23 +228,34 @@ std::shared_ptr<Program> program_for(const Graph& graph) {
   return cache().front().program;
 }
 
-void sync() {
-  static Counter executions("cresset.execute");
-  std::lock_guard lock(trace_mutex());
+namespace {
+
+void end_window() {
   Trace& trace = state();
-  if (trace.executing) return;
-  // Results: each pending value once. A buffer that only the trace still holds may be overwritten by its cell's new value.
+  trace.recorded = 0;
+  trace.backwards = 0;
+  auto& known = trace.known_windows;
+  if (!trace.operators.empty()) {
+    auto same = std::find(known.begin(), known.end(), trace.operators);
+    if (same != known.end()) known.erase(same);
+    known.push_back(std::move(trace.operators));
+    if (known.size() > kKnownWindows) known.erase(known.begin());
+  }
+  trace.operators.clear();
+  trace.like.clear();
+  trace.diverged = false;
+  trace.where.clear();
+}
+
+// Runs what the cells wait for. With an error nothing has happened: they still wait.
+void execute(const std::vector<Cell*>& cells) {
+  static Counter executions("cresset.execute");
+  Trace& trace = state();
+  // Results: each pending value once.
   std::vector<Value> outputs;
-  std::vector<Cell*> cells;
   std::vector<size_t> output_of;
   std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> known;
-  std::unordered_set<const Node*> visible;
-  for (Cell* c = Cell::first(); c; c = c->next()) {
-    if (!c->content()) continue;
-    if (!c->pending()) {
-      visible.insert(c->content().node.get());
-      continue;
-    }
+  for (Cell* c : cells) {
     auto& results = known[c->content().node.get()];
     size_t position = outputs.size();
     for (auto& [index, at] : results)
@@ -222,31 +264,34 @@ void sync() {
       results.push_back({c->content().index, position});
       outputs.push_back(c->content());
     }
-    cells.push_back(c);
     output_of.push_back(position);
   }
-  trace.recorded = 0;
-  trace.backwards = 0;
-  if (outputs.empty()) return;
-
   Graph graph = make_graph(outputs);
+
+  // A buffer that only the trace still holds may be overwritten by its cell's new value.
+  std::unordered_set<const Node*> visible;
+  std::unordered_set<const Cell*> computed(cells.begin(), cells.end());
+  bool others_wait = trace.holders > 0;
+  for (Cell* c = Cell::first(); c; c = c->next()) {
+    if (c->content() && !c->pending()) visible.insert(c->content().node.get());
+    others_wait |= c->pending() && !computed.count(c);
+  }
   std::unordered_map<const Node*, int> input_number;
   for (size_t i = 0; i < graph.inputs.size(); ++i) input_number[graph.inputs[i].get()] = int(i);
-  for (size_t i = 0; i < cells.size(); ++i) {
+  std::vector<bool> taken(graph.inputs.size());
+  for (size_t i = 0; i < cells.size() && !others_wait; ++i) {
     const Node* origin = cells[i]->origin();
     auto it = input_number.find(origin);
-    if (it == input_number.end() || visible.count(origin) || origin->buffer().use_count() != 1) continue;
+    if (it == input_number.end() || taken[it->second] || graph.aliased[output_of[i]] >= 0) continue;
+    if (visible.count(origin) || origin->buffer().use_count() != 1) continue;
     const TensorType &from = origin->types()[0], &to = outputs[output_of[i]].type();
-    bool taken = graph.aliased[output_of[i]] >= 0 || std::find(graph.aliased.begin(), graph.aliased.end(), it->second) != graph.aliased.end();
-    if (!taken && from.dtype == to.dtype && from.numel() == to.numel()) graph.aliased[output_of[i]] = it->second;
+    if (from.dtype != to.dtype || from.numel() != to.numel()) continue;
+    graph.aliased[output_of[i]] = it->second;
+    taken[it->second] = true;
   }
   auto program = program_for(graph);
 
-  trace.executing = true;
-  struct Done {
-    Trace& t;
-    ~Done() { t.executing = false; }
-  } done{trace};
+  auto start = std::chrono::steady_clock::now();
   std::vector<void*> inputs, results;
   std::vector<BufferPtr> buffers;
   std::vector<uint64_t> numbers(graph.inputs.size());
@@ -254,11 +299,22 @@ void sync() {
     numbers[i] = graph.inputs[i]->number_bits();
     inputs.push_back(graph.inputs[i]->buffer() ? graph.inputs[i]->buffer()->data() : static_cast<void*>(&numbers[i]));
   }
-  for (size_t j = 0; j < outputs.size(); ++j) {
-    buffers.push_back(graph.aliased[j] >= 0 ? graph.inputs[graph.aliased[j]]->buffer() : Buffer::allocate(program->outputs()[j].bytes));
-    results.push_back(buffers.back()->data());
+  try {
+    for (size_t j = 0; j < outputs.size(); ++j) {
+      buffers.push_back(graph.aliased[j] >= 0 ? graph.inputs[graph.aliased[j]]->buffer() : Buffer::allocate(program->outputs()[j].bytes));
+      results.push_back(buffers.back()->data());
+    }
+    trace.executing = true;
+    program->run(inputs.data(), results.data());
+    trace.executing = false;
+  } catch (const std::bad_alloc&) {
+    trace.executing = false;
+    size_t wanted = program->stats().arena_bytes;
+    for (const Port& port : program->outputs()) wanted += port.bytes;
+    TORCH_CHECK_WITH(OutOfMemoryError, false, "cresset: out of memory: ", graph.nodes.size(), " pending operators need ", wanted >> 20, " MiB for results and temporaries, ",
+                     memory_stats().in_use >> 20, " MiB are in use");
   }
-  program->run(inputs.data(), results.data());
+  trace.execute_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   executions.add();
   ++trace.window;
 
@@ -267,19 +323,49 @@ void sync() {
   for (size_t i = 0; i < cells.size(); ++i) cells[i]->materialise(leaves[output_of[i]]);
 }
 
+}  // namespace
+
+void sync() {
+  std::lock_guard lock(trace_mutex());
+  // What is recorded on a capture's stand-ins belongs to the captured program.
+  if (state().executing || capturing()) return;
+  std::vector<Cell*> cells;
+  for (Cell* c = Cell::first(); c; c = c->next())
+    if (c->pending()) cells.push_back(c);
+  if (!cells.empty()) execute(cells);
+  end_window();
+}
+
+void run_for(Cell& cell) {
+  std::lock_guard lock(trace_mutex());
+  try {
+    sync();
+  } catch (const c10::Error&) {
+    // Somebody else's value may be what can't be computed.
+    if (cell.pending()) execute({&cell});
+  }
+}
+
+void bound_trace() {
+  if (state().recorded > kMaxPending && state().step_depth == 0) sync();
+}
+
 void note_recorded() {
   Trace& trace = state();
-  if (trace.executing) return;
+  ++trace.recorded;
   int task = torch::autograd::get_current_graph_task_id();
-  if (task >= 0 && task != trace.last_graph_task) {
-    trace.last_graph_task = task;
-    torch::autograd::Engine::get_default_engine().queue_callback([] {
-      std::lock_guard lock(trace_mutex());
-      // A loop without an optimizer's hook: its second backward ends the window.
-      if (++state().backwards > 1 && state().step_depth == 0) sync();
-    });
+  if (task < 0) {
+    trace.graph_tasks.clear();
+    return;
   }
-  if (++trace.recorded > kMaxPending && trace.step_depth == 0) sync();
+  if (std::find(trace.graph_tasks.begin(), trace.graph_tasks.end(), task) != trace.graph_tasks.end()) return;
+  trace.graph_tasks.push_back(task);
+  torch::autograd::Engine::get_default_engine().queue_callback([task] {
+    std::lock_guard lock(trace_mutex());
+    std::erase(state().graph_tasks, task);
+    // A loop without an optimizer's hook: its second backward ends the window.
+    if (state().graph_tasks.empty() && ++state().backwards > 1 && state().step_depth == 0) sync();
+  });
 }
 
 void window_end() {
@@ -307,7 +393,12 @@ std::string metrics_report() {
   out << "Programs compiled\n";
   for (const CompileRecord& r : compile_records())
     out << "  " << r.hash.substr(0, 8) << "  " << r.nodes << " operators, " << r.stats.kernels << " kernels (" << r.stats.unique_kernels << " unique), "
-        << r.seconds << " s, arena " << (r.stats.arena_bytes >> 20) << " MiB of " << (r.stats.temporary_bytes >> 20) << " MiB of temporaries: " << r.why << "\n";
+        << r.seconds << " s, arena " << (r.stats.arena_bytes >> 20) << " MiB of " << (r.stats.temporary_bytes >> 20) << " MiB of temporaries: " << r.why
+        << (r.where.empty() ? "" : "; first recorded otherwise: ") << r.where << "\n";
+  {
+    std::lock_guard lock(trace_mutex());
+    out << "Programs ran for " << state().execute_seconds << " s in all\n";
+  }
   MemoryStats m = memory_stats();
   out << "Memory\n  in use " << (m.in_use >> 20) << " MiB, peak " << (m.peak >> 20) << " MiB, kept for reuse " << (m.cached >> 20) << " MiB\n";
   return out.str();

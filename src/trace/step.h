@@ -13,8 +13,26 @@ namespace cresset::trace {
 /// Grows by one with each executed window.
 uint64_t window_number();
 
-/// Called for every recorded result: bounds the trace's size and watches for the end of a backward.
+class Cell;
+
+/// Called before an operator is recorded, while no value is held outside the cells: runs the trace if it has become long.
+void bound_trace();
+/// Called for every recorded result: watches for the end of a backward.
 void note_recorded();
+
+/// Between these two somebody holds values without the lock: what runs meanwhile must not overwrite its inputs.
+void hold_buffers();
+void release_buffers();
+
+/// Notes an operator by hash; true if this is where the window first differs from all recent ones and `location_hook`
+/// should be asked (without the lock: it takes Python's) for the line, so that a recompile can name it.
+bool note_operator(uint64_t hash);
+void note_location(const Operator& op, std::string where);
+/// "file.py:12" of the running Python line outside PyTorch, or "". Set by the binding.
+extern std::string (*location_hook)();
+
+/// Runs what is pending so that this cell has bytes. If not everything that is pending can be compiled, what this cell needs.
+void run_for(Cell& cell);
 
 /// An optimizer step has ended: what is pending runs now, so that every step of a loop is the same program.
 void window_end();
@@ -35,6 +53,7 @@ struct CompileRecord {
   size_t nodes = 0;
   double seconds = 0;
   std::string why;   ///< what differs from the nearest program known before
+  std::string where; ///< the operator and Python line at which the trace first went another way, if known
   std::string path;  ///< the StableHLO, if CRESSET_DUMP is set
   ProgramStats stats;
 };
