@@ -105,17 +105,18 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
     return results.size() - 1;
   };
   std::unordered_map<const Cell*, int> input_of;
-  std::unordered_map<const Node*, int> leaf_of;
+  std::unordered_map<const Cell*, const Buffer*> stand_ins;
+  for (size_t i = 0; i < capture().stand_ins.size(); ++i) stand_ins[&Cell::of(capture().stand_ins[i])] = capture().buffers[i].get();
+  std::unordered_map<const Buffer*, int> leaf_of;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Cell& cell = Cell::of(inputs[i]);
     captured->inputs_.push_back({at::DimVector(inputs[i].sizes()), at::DimVector(inputs[i].strides()), inputs[i].scalar_type()});
     input_of.insert({&cell, int(i)});
-    if (cell.pending()) {
-      if (cell.origin()) leaf_of.insert({cell.origin(), int(i)});
+    auto stand_in = stand_ins.find(&cell);
+    TORCH_CHECK(stand_in != stand_ins.end(), "cresset: input ", i, " of the capture is not a stand-in");
+    leaf_of.insert({stand_in->second, int(i)});
+    if (cell.pending() || (cell.content() && cell.content().node->buffer().get() != stand_in->second))
       captured->written_.push_back({int(i), result_of(cell.content())});
-    } else if (cell.content()) {
-      leaf_of.insert({cell.content().node.get(), int(i)});
-    }
   }
   for (const at::Tensor& t : outputs) {
     CapturedProgram::Output out;
@@ -142,7 +143,7 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
     CapturedProgram::Leaf leaf;
     leaf.node = n;
     leaf.buffer = n->buffer();
-    if (auto it = leaf_of.find(n.get()); it != leaf_of.end()) leaf.input = it->second, leaf.node = {}, leaf.buffer = {};
+    if (auto it = n->buffer() ? leaf_of.find(n->buffer().get()) : leaf_of.end(); it != leaf_of.end()) leaf.input = it->second, leaf.node = {}, leaf.buffer = {};
     for (size_t r = 0; r < capture().randoms.size(); ++r) {
       if (capture().randoms[r].first == n) leaf.random = 0;
       if (capture().randoms[r].second == n) leaf.random = int(r) + 1;

@@ -128,6 +128,23 @@ void Cell::materialise(NodePtr leaf) {
   content_ = {std::move(leaf), 0};
   last_ = {};
 }
+Value Cell::content_as(at::ScalarType dtype) {
+  int64_t capacity = int64_t(nbytes()) / int64_t(c10::elementSize(dtype));
+  if (!content_) return zeros(capacity, dtype);
+  at::ScalarType from = content_.type().dtype;
+  if (from == dtype) return content_;
+  bool one_to_one = c10::elementSize(from) == c10::elementSize(dtype) && !c10::isComplexType(from) && !c10::isComplexType(dtype);
+  if (pending() && !one_to_one && !capturing()) {
+    // The caller may hold values of the trace.
+    struct Held {
+      Held() { hold_buffers(); }
+      ~Held() { release_buffers(); }
+    } held;
+    run_for(*this);
+  }
+  if (!pending()) content_ = {NodeFactory::input(content_.node->buffer(), {dtype, {capacity}}), 0};
+  return bitcast(content_, dtype);
+}
 bool Cell::pending() const { return content_ && &content_.node->op() != &builtin::input; }
 
 Value read(const at::Tensor& t) {
@@ -137,8 +154,7 @@ Value read(const at::Tensor& t) {
   if (cell.last_ && t.storage_offset() == 0 && cell.last_.type().dtype == t.scalar_type() && sizes == at::IntArrayRef(cell.last_sizes_) &&
       strides == at::IntArrayRef(cell.last_strides_))
     return cell.last_;
-  int64_t capacity = int64_t(cell.nbytes()) / int64_t(t.itemsize());
-  Value content = cell.content_ ? bitcast(cell.content_, t.scalar_type()) : zeros(capacity, t.scalar_type());
+  Value content = cell.content_as(t.scalar_type());
   if (t.storage_offset() == 0 && t.numel() == content.type().numel() && is_dense(sizes, strides)) return reshaped(content, sizes);
   if (t.numel() == 0) return make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), at::DimVector(sizes)});
   return make_value(builtin::window_read, {content}, {list(sizes), list(strides), t.storage_offset()}, {t.scalar_type(), at::DimVector(sizes)});
@@ -170,7 +186,7 @@ void write(const at::Tensor& t, Value v) {
       cell.last_strides_ = at::DimVector(t.strides());
       return;
     }
-  Value base = cell.content_ ? bitcast(cell.content_, t.scalar_type()) : zeros(capacity, t.scalar_type());
+  Value base = cell.content_as(t.scalar_type());
   TensorType type = base.type();
   cell.set_content(make_value(builtin::window_write, {base, v}, {list(t.sizes()), list(t.strides()), t.storage_offset()}, std::move(type)));
 }

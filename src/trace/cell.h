@@ -26,6 +26,8 @@ class Cell final : public c10::StorageImpl {
   /// The content in storage order: dense, row-major, of exactly the storage's bytes. Null: never written.
   /// A builtin::input leaf once it is materialised.
   const Value& content() const { return content_; }
+  /// The content as elements of this type; zeros if it was never written. Bytes that are there are only given another name.
+  Value content_as(at::ScalarType dtype);
   void set_content(Value v);
   bool pending() const;
   /// Grows or shrinks the storage; bytes that stay keep their values.
