@@ -238,7 +238,11 @@ class Entry:
             inputs = [a.name for a in self.arguments if not (a.ignored or a.generator)] + (["out"] if self.factory else [])
             lines.append(f"r.infer_layouts([&] {{ return shapes::{self.id}({', '.join(inputs)}); }});")
         else:
-            lines.append(f"r.infer([&] {{ return at::redispatch::{cpp.name(self.function.func)}(trace::meta_keys{passed}); }});")
+            # The C++ meta function of a structured operator; the dispatcher would find Python's reference in its place.
+            structured = self.function.structured or self.function.structured_delegate is not None
+            call = f"at::meta::{cpp.name(self.function.func)}({passed[2:]})" if structured else \
+                f"at::redispatch::{cpp.name(self.function.func)}(trace::meta_keys{passed})"
+            lines.append(f"r.infer([&] {{ return {call}; }});")
         results = [a.name for a in variant.func.arguments.out] if kind == "out" else []
         if kind == "functional":
             if self.result_list:
@@ -343,7 +347,7 @@ def generate(entries, out):
             kernels.append((str(variant.func.name), name, text))
     for part in range(PARTS):
         mine = kernels[part::PARTS]
-        write(out / f"kernels_{part}.cpp", HEADER + '#include <ATen/RedispatchFunctions.h>\n#include <ATen/native/CPUFallback.h>\n#include <torch/library.h>\n\n#include "device/fallback.h"\n'
+        write(out / f"kernels_{part}.cpp", HEADER + '#include <algorithm>\n#include <ATen/MetaFunctions.h>\n#include <ATen/RedispatchFunctions.h>\n#include <ATen/native/CPUFallback.h>\n#include <torch/library.h>\n\n#include "device/fallback.h"\n'
               '#include "device/generator.h"\n#include "device/shapes.h"\n#include "generated/operators.h"\n#include "trace/recorder.h"\n\n'
               "namespace cresset {\nnamespace {\n\n" + "\n".join(text for _, _, text in mine) +
               "\nTORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {\n" +

@@ -52,4 +52,63 @@ Layouts eye_m_out(int64_t n, int64_t m, const at::Tensor& out) {
   return {contiguous({n, m}, out.scalar_type())};
 }
 
+Layouts convolution_overrideable(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                                 at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups) {
+  auto meta = [](const at::Tensor& t) { return at::empty(t.sizes(), t.options().device(at::kMeta)); };
+  // PyTorch's meta convolution, so that its errors are raised as well.
+  auto y = at::convolution(meta(input), meta(weight), bias && bias->defined() ? std::optional(meta(*bias)) : std::nullopt, stride, padding, dilation, transposed,
+                           output_padding, groups);
+  return {contiguous(y.sizes(), input.scalar_type())};
+}
+Layouts convolution_backward_overrideable(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef, at::IntArrayRef,
+                                          at::IntArrayRef, bool, at::IntArrayRef, int64_t, std::array<bool, 3> mask) {
+  return {mask[0] ? contiguous(input.sizes(), input.scalar_type()) : undefined(), mask[1] ? contiguous(weight.sizes(), weight.scalar_type()) : undefined(),
+          mask[2] ? contiguous({grad_output.size(1)}, grad_output.scalar_type()) : undefined()};
+}
+
+Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size) {
+  TORCH_CHECK(output_size.size() == 2, "adaptive_avg_pool2d: output_size must be 2");
+  TORCH_CHECK(self.dim() == 3 || self.dim() == 4, "adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got ", self.sizes());
+  at::DimVector sizes(self.sizes());
+  std::copy(output_size.begin(), output_size.end(), sizes.end() - 2);
+  return {contiguous(sizes, self.scalar_type())};
+}
+Layouts _adaptive_avg_pool2d_backward(const at::Tensor&, const at::Tensor& self) { return {contiguous(self.sizes(), self.scalar_type())}; }
+Layouts native_group_norm_backward(const at::Tensor&, const at::Tensor& input, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>& weight, int64_t,
+                                   int64_t c, int64_t, int64_t, std::array<bool, 3> mask) {
+  auto channel = contiguous({c}, weight && weight->defined() ? weight->scalar_type() : input.scalar_type());
+  return {mask[0] ? contiguous(input.sizes(), input.scalar_type()) : undefined(), mask[1] ? channel : undefined(), mask[2] ? channel : undefined()};
+}
+
+bool indexed_by_integers(const c10::List<std::optional<at::Tensor>>& indices) {
+  bool any = false;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    auto t = indices.get(i);
+    if (!t || !t->defined()) continue;
+    if (!t->is_privateuseone() || t->scalar_type() == at::kBool || t->scalar_type() == at::kByte) return false;
+    any = true;
+  }
+  return any;
+}
+bool fills_mask(const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values, bool accumulate) {
+  int masks = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    auto t = indices.get(i);
+    if (!t || !t->defined()) continue;
+    if (!t->is_privateuseone() || t->scalar_type() != at::kBool) return false;
+    ++masks;
+  }
+  return masks == 1 && values.numel() == 1 && !accumulate;
+}
+Layouts index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
+  c10::List<std::optional<at::Tensor>> meta;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    auto t = indices.get(i);
+    meta.push_back(t && t->defined() ? std::optional(at::empty(t->sizes(), t->options().device(at::kMeta))) : std::nullopt);
+  }
+  auto result = at::index(at::empty_strided(self.sizes(), self.strides(), self.options().device(at::kMeta)), meta);
+  return {{{self.scalar_type(), at::DimVector(result.sizes())}, at::DimVector(result.strides()), true}};
+}
+Layouts _index_put_impl_(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>&, const at::Tensor&, bool, bool) { return {like(self)}; }
+
 }  // namespace cresset::shapes

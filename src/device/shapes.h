@@ -27,5 +27,22 @@ Layouts native_dropout(const at::Tensor& input, double p, std::optional<bool> tr
 Layouts arange_start_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out);
 Layouts linspace_out(const at::Scalar& start, const at::Scalar& end, int64_t steps, const at::Tensor& out);
 Layouts eye_m_out(int64_t n, int64_t m, const at::Tensor& out);
+Layouts convolution_overrideable(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
+                                 at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups);
+Layouts convolution_backward_overrideable(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride,
+                                          at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
+                                          int64_t groups, std::array<bool, 3> output_mask);
+
+Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size);
+Layouts _adaptive_avg_pool2d_backward(const at::Tensor& grad_output, const at::Tensor& self);
+Layouts native_group_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& rstd,
+                                   const std::optional<at::Tensor>& weight, int64_t n, int64_t c, int64_t hxw, int64_t group, std::array<bool, 3> output_mask);
+
+/// Whether an indexing lowers to a gather or scatter; a mask's result shape depends on values.
+bool indexed_by_integers(const c10::List<std::optional<at::Tensor>>& indices);
+/// x[mask] = one value.
+bool fills_mask(const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values, bool accumulate);
+Layouts index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices);
+Layouts _index_put_impl_(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values, bool accumulate, bool unsafe);
 
 }  // namespace cresset::shapes

@@ -12,7 +12,7 @@ Dims range(int64_t from, int64_t to) {
 Value to(Builder& b, Value v, size_t i = 0) { return b.reshape(b.convert(v, b.result_element(i)), b.result_shape(i)); }
 
 struct Moments {
-  Value mean, rstd;
+  Value mean, rstd, variance;
 };
 Moments moments(Builder& b, Value x, const Dims& dims, double eps) {
   double n = 1;
@@ -20,7 +20,7 @@ Moments moments(Builder& b, Value x, const Dims& dims, double eps) {
   Value mean = b.mul(b.sum(x, dims), 1 / n);
   Value centred = b.sub(x, b.spread(mean, dims, shape_of(x)));
   Value var = b.mul(b.sum(b.mul(centred, centred), dims), 1 / n);
-  return {mean, b.rsqrt(b.add(var, eps))};
+  return {mean, b.rsqrt(b.add(var, eps)), var};
 }
 
 // Gradient of (x - mean) · rstd: rstd (g - mean(g) - x̂ mean(g x̂)), over `dims`.
@@ -65,7 +65,7 @@ Values native_layer_norm(Builder& b, Value input, llvm::ArrayRef<int64_t> normal
   Value x = b.upcast(input);
   int64_t rank = rank_of(x), first = rank - int64_t(normalized_shape.size());
   Dims dims = range(first, rank);
-  auto [mean, rstd] = moments(b, x, dims, eps);
+  auto [mean, rstd, variance] = moments(b, x, dims, eps);
   Value y = b.mul(b.sub(x, b.spread(mean, dims, shape_of(x))), b.spread(rstd, dims, shape_of(x)));
   if (weight) y = b.mul(y, b.broadcast(b.convert(weight, element_of(y)), shape_of(y)));
   if (bias) y = b.add(y, b.broadcast(b.convert(bias, element_of(y)), shape_of(y)));
@@ -93,10 +93,10 @@ Values native_batch_norm(Builder& b, Value input, Value weight, Value bias, Valu
   Dims dims{0};
   for (int64_t d = 2; d < rank_of(x); ++d) dims.push_back(d);
   auto over = [&](Value channel) { return b.spread(b.convert(channel, element_of(x)), dims, shape_of(x)); };
-  Value mean, rstd;
+  Value mean, rstd, variance;
   if (training) {
     auto m = moments(b, x, dims, eps);
-    mean = m.mean, rstd = m.rstd;
+    mean = m.mean, rstd = m.rstd, variance = m.variance;
   } else {
     mean = b.convert(running_mean, element_of(x));
     rstd = b.rsqrt(b.add(b.convert(running_var, element_of(x)), eps));
@@ -104,8 +104,20 @@ Values native_batch_norm(Builder& b, Value input, Value weight, Value bias, Valu
   Value y = b.mul(b.sub(x, over(mean)), over(rstd));
   if (weight) y = b.mul(y, over(weight));
   if (bias) y = b.add(y, over(bias));
-  if (!training) return {to(b, y, 0), b.constant(0.0, b.result_element(1), b.result_shape(1)), b.constant(0.0, b.result_element(2), b.result_shape(2))};
-  return {to(b, y, 0), to(b, mean, 1), to(b, rstd, 2)};
+  if (!training) return {to(b, y, 0), Value(), Value()};
+  Values results{to(b, y, 0), to(b, mean, 1), to(b, rstd, 2)};
+  if (b.node.types().size() == 5) {
+    // The running statistics after this batch; the variance there is the unbiased one.
+    double n = 1;
+    for (int64_t d : dims) n *= double(shape_of(x)[d]);
+    auto moved = [&](Value running, Value batch, size_t i) {
+      Value r = b.convert(running, element_of(x));
+      return to(b, b.add(b.mul(r, 1 - momentum), b.mul(batch, momentum)), i);
+    };
+    results.push_back(moved(running_mean, mean, 3));
+    results.push_back(moved(running_var, b.mul(variance, n / (n - 1)), 4));
+  }
+  return results;
 }
 Values native_batch_norm_backward(Builder& b, Value grad_out, Value input, Value weight, Value running_mean, Value running_var, Value save_mean,
                                   Value save_invstd, bool train, double eps, const std::vector<bool>& output_mask) {
@@ -122,6 +134,45 @@ Values native_batch_norm_backward(Builder& b, Value grad_out, Value input, Value
   }
   if (output_mask[1]) results[1] = to(b, b.sum(b.mul(g, x_hat), dims), 1);
   if (output_mask[2]) results[2] = to(b, b.sum(g, dims), 2);
+  return results;
+}
+
+// Groups of channels are rows: [N · groups, C / groups · HxW].
+Values native_group_norm(Builder& b, Value input, Value weight, Value bias, int64_t n, int64_t c, int64_t hxw, int64_t group, double eps) {
+  Value x = b.reshape(b.upcast(input), {n * group, c / group * hxw});
+  auto [mean, rstd, variance] = moments(b, x, {1}, eps);
+  Value y = b.mul(b.sub(x, b.spread(mean, {1}, shape_of(x))), b.spread(rstd, {1}, shape_of(x)));
+  y = b.reshape(y, {n, c, hxw});
+  if (weight) y = b.mul(y, b.broadcast(b.convert(weight, element_of(y)), {n, c, hxw}, {1}));
+  if (bias) y = b.add(y, b.broadcast(b.convert(bias, element_of(y)), {n, c, hxw}, {1}));
+  return {to(b, y, 0), to(b, mean, 1), to(b, rstd, 2)};
+}
+Values native_group_norm_backward(Builder& b, Value grad_out, Value input, Value mean, Value rstd, Value weight, int64_t n, int64_t c, int64_t hxw, int64_t group,
+                                  const std::vector<bool>& output_mask) {
+  Value x = b.reshape(b.upcast(input), {n * group, c / group * hxw}), g = b.reshape(b.upcast(grad_out), {n, c, hxw});
+  Value r = b.reshape(b.convert(rstd, element_of(x)), {n * group}), m = b.reshape(b.convert(mean, element_of(x)), {n * group});
+  Value x_hat = b.mul(b.sub(x, b.spread(m, {1}, shape_of(x))), b.spread(r, {1}, shape_of(x)));
+  Values results(3);
+  if (output_mask[0]) {
+    Value scaled = weight ? b.mul(g, b.broadcast(b.convert(weight, element_of(g)), shape_of(g), {1})) : g;
+    results[0] = to(b, normalised_gradient(b, b.reshape(scaled, shape_of(x)), x_hat, r, {1}), 0);
+  }
+  if (output_mask[1]) results[1] = to(b, b.sum(b.mul(g, b.reshape(x_hat, shape_of(g))), {0, 2}), 1);
+  if (output_mask[2]) results[2] = to(b, b.sum(g, {0, 2}), 2);
+  return results;
+}
+
+// As native_batch_norm, with the running statistics as results instead of side effects.
+Values _native_batch_norm_legit_functional(Builder& b, Value input, Value weight, Value bias, Value running_mean, Value running_var, bool training,
+                                           double momentum, double eps) {
+  Values results = native_batch_norm(b, input, weight, bias, running_mean, running_var, training, momentum, eps);
+  if (!training) return {results[0], results[1], results[2], running_mean, running_var};
+  double n = double(type_of(input).getNumElements()) / double(shape_of(input)[1]);
+  Value invstd = results[2];
+  Value var = b.mul(b.sub(b.div(b.like(1, invstd), b.mul(invstd, invstd)), b.like(eps, invstd)), n / (n - 1));
+  auto blend = [&](Value running, Value now) { return b.add(b.mul(running, 1 - momentum), b.mul(b.convert(now, element_of(running)), momentum)); };
+  results.push_back(blend(running_mean, results[1]));
+  results.push_back(blend(running_var, var));
   return results;
 }
 

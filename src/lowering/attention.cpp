@@ -1,0 +1,53 @@
+// Scaled dot-product attention over [batch, heads, positions, width], forward and backward; the logarithm of each row's sum
+// is kept for the backward, as in flash attention (Dao et al. 2022).
+#include <cmath>
+#include <limits>
+
+#include "generated/lowerings.h"
+
+namespace cresset::lowering::aten {
+namespace {
+
+Value to(Builder& b, Value v, size_t i) { return b.convert(v, b.result_element(i)); }
+
+// q·kᵀ scaled, with masks added; in f32 for the narrow types.
+Value scores(Builder& b, Value q, Value k, bool is_causal, Value mask, double scale) {
+  Value s = b.mul(b.matmul(b.upcast(q), b.upcast(k), false, true), scale);
+  Value lowest = b.like(-std::numeric_limits<double>::infinity(), s);
+  int64_t rank = rank_of(s);
+  if (is_causal) {
+    mlir::Type i64 = b.ops.getI64Type();
+    s = b.select(b.compare(Direction::LE, b.iota(rank - 1, shape_of(s), i64), b.iota(rank - 2, shape_of(s), i64)), s, lowest);
+  }
+  if (!mask) return s;
+  if (element_of(mask).isInteger(1)) return b.select(b.broadcast(mask, shape_of(s)), s, lowest);
+  return b.add(s, b.broadcast(b.convert(mask, element_of(s)), shape_of(s)));
+}
+double scale_of(Value q, std::optional<double> scale) { return scale.value_or(1 / std::sqrt(double(shape_of(q).back()))); }
+
+}  // namespace
+
+Values _scaled_dot_product_flash_attention_for_cpu(Builder& b, Value query, Value key, Value value, double dropout_p, bool is_causal, Value attn_mask,
+                                                   std::optional<double> scale) {
+  Value s = scores(b, query, key, is_causal, attn_mask, scale_of(query, scale));
+  Dims row{rank_of(s) - 1};
+  Value m = b.maximum(s, row);
+  m = b.max(m, b.like(std::numeric_limits<float>::lowest(), m));  // a row that is masked out as a whole
+  Value p = b.exp(b.sub(s, b.spread(m, row, shape_of(s)))), sum = b.sum(p, row);
+  Value weights = b.div(p, b.spread(sum, row, shape_of(s)));
+  return {to(b, b.matmul(weights, b.upcast(value)), 0), to(b, b.add(b.log(sum), m), 1)};
+}
+
+Values _scaled_dot_product_flash_attention_for_cpu_backward(Builder& b, Value grad_out, Value query, Value key, Value value, Value out, Value logsumexp,
+                                                            double dropout_p, bool is_causal, Value attn_mask, std::optional<double> scale) {
+  double factor = scale_of(query, scale);
+  Value s = scores(b, query, key, is_causal, attn_mask, factor);
+  Dims row{rank_of(s) - 1};
+  Value p = b.exp(b.sub(s, b.spread(b.convert(logsumexp, element_of(s)), row, shape_of(s))));
+  Value g = b.upcast(grad_out);
+  Value delta = b.sum(b.mul(g, b.upcast(out)), {rank_of(g) - 1});
+  Value ds = b.mul(b.mul(p, b.sub(b.matmul(g, b.upcast(value), false, true), b.spread(delta, row, shape_of(s)))), factor);
+  return {to(b, b.matmul(ds, b.upcast(key)), 0), to(b, b.matmul(ds, b.upcast(query), true), 1), to(b, b.matmul(p, g, true), 2)};
+}
+
+}  // namespace cresset::lowering::aten

@@ -1,0 +1,182 @@
+// Pooling over the last two dimensions. A window is a chain over its few offsets, each a strided slice of the input (its gradient: a
+// padded copy of the output's), so that it fuses like element-wise code.
+#include <limits>
+
+#include "generated/lowerings.h"
+#include "lowering/elementwise.h"
+
+namespace cresset::lowering::aten {
+namespace {
+
+struct Axis {
+  int64_t in, out, kernel, stride, padding, dilation;
+};
+int64_t at(llvm::ArrayRef<int64_t> list, size_t i) { return list[list.size() == 1 ? 0 : i]; }
+
+std::array<Axis, 2> axes(llvm::ArrayRef<int64_t> in, llvm::ArrayRef<int64_t> out, llvm::ArrayRef<int64_t> kernel, llvm::ArrayRef<int64_t> stride,
+                         llvm::ArrayRef<int64_t> padding, llvm::ArrayRef<int64_t> dilation) {
+  std::array<Axis, 2> a;
+  for (size_t i = 0; i < 2; ++i) {
+    size_t from_end = 2 - i;
+    a[i] = {in[in.size() - from_end], out[out.size() - from_end], at(kernel, i), stride.empty() ? at(kernel, i) : at(stride, i), at(padding, i), at(dilation, i)};
+  }
+  return a;
+}
+
+// The input at offset (i, j) of every window; `outside` where that lies in the padding.
+Value at_offset(Builder& b, Value x, const std::array<Axis, 2>& axes, int64_t i, int64_t j, Value outside) {
+  int64_t rank = rank_of(x), offset[2] = {i, j};
+  Dims low(rank, 0), high(rank, 0), start(rank, 0), limit(shape_of(x)), step(rank, 1);
+  bool padded = false;
+  for (int64_t k = 0; k < 2; ++k) {
+    const Axis& a = axes[k];
+    int64_t d = rank - 2 + k, first = offset[k] * a.dilation - a.padding, last = first + (a.out - 1) * a.stride;
+    low[d] = std::max<int64_t>(-first, 0);
+    high[d] = std::max<int64_t>(last + 1 - a.in, 0);
+    padded |= low[d] || high[d];
+    start[d] = first + low[d], limit[d] = last + low[d] + 1, step[d] = a.stride;
+  }
+  if (padded) x = b.create<hlo::PadOp>(x, outside, low, high, Dims(rank, 0));
+  return b.create<hlo::SliceOp>(x, start, limit, step);
+}
+// The adjoint of at_offset: each window's value at its offset, zero elsewhere.
+Value from_offset(Builder& b, Value g, const std::array<Axis, 2>& axes, int64_t i, int64_t j) {
+  int64_t rank = rank_of(g), offset[2] = {i, j};
+  Dims low(rank, 0), high(rank, 0), interior(rank, 0);
+  for (int64_t k = 0; k < 2; ++k) {
+    const Axis& a = axes[k];
+    int64_t d = rank - 2 + k;
+    low[d] = offset[k] * a.dilation - a.padding;
+    interior[d] = a.stride - 1;
+    high[d] = a.in - low[d] - ((a.out - 1) * a.stride + 1);
+  }
+  return b.pad(g, 0, low, high, interior);
+}
+// Row-major position in the input's plane of offset (i, j) of every window.
+Value positions(Builder& b, llvm::ArrayRef<int64_t> shape, const std::array<Axis, 2>& axes, int64_t i, int64_t j) {
+  mlir::Type i64 = b.ops.getI64Type();
+  int64_t rank = int64_t(shape.size()), offset[2] = {i, j};
+  auto along = [&](int64_t k) {
+    const Axis& a = axes[k];
+    Value v = b.mul(b.iota(rank - 2 + k, shape, i64), b.constant(c10::Scalar(a.stride), i64, shape));
+    return b.add(v, b.constant(c10::Scalar(offset[k] * a.dilation - a.padding), i64, shape));
+  };
+  return b.add(b.mul(along(0), b.constant(c10::Scalar(axes[1].in), i64, shape)), along(1));
+}
+
+// What each window's sum is divided by, as ATen counts.
+Value divisor(Builder& b, mlir::Type element, llvm::ArrayRef<int64_t> shape, const std::array<Axis, 2>& axes, bool count_padding, std::optional<int64_t> override) {
+  if (override) return b.constant(double(*override), element, shape);
+  Value product;
+  for (int64_t k = 0; k < 2; ++k) {
+    const Axis& a = axes[k];
+    Dims counts;
+    for (int64_t o = 0; o < a.out; ++o) {
+      int64_t start = o * a.stride - a.padding, end = std::min(start + a.kernel, a.in + a.padding);
+      counts.push_back(count_padding ? end - start : std::min(end, a.in) - std::max<int64_t>(start, 0));
+    }
+    Value v = b.broadcast(b.convert(b.integers(counts), element), shape, {int64_t(shape.size()) - 2 + k});
+    product = product ? b.mul(product, v) : v;
+  }
+  return product;
+}
+
+// Bounds of adaptive windows.
+int64_t first_of(int64_t o, int64_t in, int64_t out) { return o * in / out; }
+int64_t end_of(int64_t o, int64_t in, int64_t out) { return ((o + 1) * in + out - 1) / out; }
+
+}  // namespace
+
+Values max_pool2d_with_indices(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding,
+                               llvm::ArrayRef<int64_t> dilation, bool ceil_mode) {
+  Dims shape = b.result_shape();
+  auto a = axes(shape_of(self), shape, kernel_size, stride, padding, dilation);
+  mlir::Type element = element_of(self);
+  Value lowest = is_floating(self) ? b.constant(-std::numeric_limits<double>::infinity(), element)
+                                   : b.constant(c10::Scalar(std::numeric_limits<int64_t>::min() >> (64 - element.getIntOrFloatBitWidth())), element);
+  Value best, index;
+  for (int64_t i = 0; i < a[0].kernel; ++i)
+    for (int64_t j = 0; j < a[1].kernel; ++j) {
+      Value v = at_offset(b, self, a, i, j, lowest), p = positions(b, shape, a, i, j);
+      if (!best) {
+        best = v, index = p;
+        continue;
+      }
+      Value larger = b.compare(Direction::GT, v, best);
+      if (is_floating(v)) larger = b.logical_or(larger, b.compare(Direction::NE, v, v));
+      best = b.select(larger, v, best), index = b.select(larger, p, index);
+    }
+  return {best, index};
+}
+Value max_pool2d_with_indices_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
+                                       llvm::ArrayRef<int64_t> padding, llvm::ArrayRef<int64_t> dilation, bool ceil_mode, Value indices) {
+  auto a = axes(shape_of(self), shape_of(grad_output), kernel_size, stride, padding, dilation);
+  Value g = b.upcast(grad_output), sum;
+  for (int64_t i = 0; i < a[0].kernel; ++i)
+    for (int64_t j = 0; j < a[1].kernel; ++j) {
+      Value chosen = b.compare(Direction::EQ, indices, positions(b, shape_of(g), a, i, j));
+      Value part = from_offset(b, b.select(chosen, g, b.like(0, g)), a, i, j);
+      sum = sum ? b.add(sum, part) : part;
+    }
+  return b.convert(sum, b.result_element());
+}
+
+Value avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding, bool ceil_mode,
+                 bool count_include_pad, std::optional<int64_t> divisor_override) {
+  Dims shape = b.result_shape();
+  auto a = axes(shape_of(self), shape, kernel_size, stride, padding, {1});
+  Value x = b.upcast(self), zero = b.constant(0.0, element_of(x)), sum;
+  for (int64_t i = 0; i < a[0].kernel; ++i)
+    for (int64_t j = 0; j < a[1].kernel; ++j) {
+      Value v = at_offset(b, x, a, i, j, zero);
+      sum = sum ? b.add(sum, v) : v;
+    }
+  return b.convert(b.div(sum, divisor(b, element_of(x), shape, a, count_include_pad, divisor_override)), b.result_element());
+}
+Value avg_pool2d_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
+                          llvm::ArrayRef<int64_t> padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
+  auto a = axes(shape_of(self), shape_of(grad_output), kernel_size, stride, padding, {1});
+  Value g = b.upcast(grad_output), sum;
+  g = b.div(g, divisor(b, element_of(g), shape_of(g), a, count_include_pad, divisor_override));
+  for (int64_t i = 0; i < a[0].kernel; ++i)
+    for (int64_t j = 0; j < a[1].kernel; ++j) {
+      Value part = from_offset(b, g, a, i, j);
+      sum = sum ? b.add(sum, part) : part;
+    }
+  return b.convert(sum, b.result_element());
+}
+
+Value _adaptive_avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size) {
+  Value x = b.upcast(self);
+  for (int64_t d = rank_of(x) - 2; d < rank_of(x); ++d) {
+    int64_t in = shape_of(x)[d], out = b.result_shape()[d];
+    Values parts;
+    for (int64_t o = 0; o < out; ++o) {
+      int64_t first = first_of(o, in, out), end = end_of(o, in, out);
+      parts.push_back(b.unsqueeze(b.mul(b.sum(b.slice(x, d, first, end), {d}), 1.0 / double(end - first)), d));
+    }
+    x = b.concatenate(parts, d);
+  }
+  return b.convert(x, b.result_element());
+}
+Value _adaptive_avg_pool2d_backward(Builder& b, Value grad_output, Value self) {
+  Value g = b.upcast(grad_output);
+  for (int64_t d = rank_of(g) - 2; d < rank_of(g); ++d) {
+    int64_t in = shape_of(self)[d], out = shape_of(g)[d];
+    Value sum;
+    for (int64_t o = 0; o < out; ++o) {
+      int64_t first = first_of(o, in, out), end = end_of(o, in, out), rank = rank_of(g);
+      Dims wide(shape_of(g)), low(rank, 0), high(rank, 0), same;
+      wide[d] = end - first;
+      low[d] = first, high[d] = in - end;
+      for (int64_t k = 0; k < rank; ++k) same.push_back(k);
+      Value part = b.broadcast(b.mul(b.slice(g, d, o, o + 1), 1.0 / double(end - first)), wide, same);
+      part = b.pad(part, 0, low, high);
+      sum = sum ? b.add(sum, part) : part;
+    }
+    g = sum;
+  }
+  return b.convert(g, b.result_element());
+}
+
+}  // namespace cresset::lowering::aten
