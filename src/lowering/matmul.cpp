@@ -1,15 +1,14 @@
 // Matrix products.
 #include "generated/lowerings.h"
+#include "lowering/elementwise.h"
 
 namespace cresset::lowering::aten {
 namespace {
 
 // beta·self + alpha·product, as the CPU does: nothing is read of self when beta is 0.
 Value plus_scaled(Builder& b, Value self, Value product, const Scalar& beta, const Scalar& alpha) {
-  if (!b.is(alpha, 1)) product = b.mul(product, b.scalar_like(alpha, product));
-  if (b.is(beta, 0)) return product;
-  Value s = b.to_result(self);
-  return b.add(b.is(beta, 1) ? s : b.mul(s, b.scalar_like(beta, s)), product);
+  if (b.is(beta, 0)) return elementwise(b, [&](Value p) { return scaled(b, p, alpha); }, product);
+  return elementwise(b, [&](Value s, Value p) { return b.add(scaled(b, s, beta), scaled(b, p, alpha)); }, self, product);
 }
 
 }  // namespace
