@@ -66,7 +66,7 @@ Index ElementEmitter::offset(ArrayRef<int64_t> shape, const Indices& at) {
   Index sum{k_.i64(0), 0, int64_t(1) << 40};
   auto strides = strides_of(shape);
   for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] != 1) sum = plus(sum, times(at[d], strides[d]));
+    sum = plus(sum, times(at[d], strides[d]));
   return sum;
 }
 

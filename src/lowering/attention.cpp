@@ -23,12 +23,28 @@ Value scores(Builder& b, Value q, Value k, bool is_causal, Value mask, double sc
   if (element_of(mask).isInteger(1)) return b.select(b.broadcast(mask, shape_of(s)), s, lowest);
   return b.add(s, b.broadcast(b.convert(mask, element_of(s)), shape_of(s)));
 }
+// Grouped queries: each head of keys and values serves several of the queries'.
+Value repeat_heads(Builder& b, Value kv, int64_t heads) {
+  Dims shape(shape_of(kv));
+  int64_t own = shape[1];
+  if (own == heads) return kv;
+  shape.insert(shape.begin() + 2, heads / own);
+  Value repeated = b.broadcast(kv, shape, {0, 1, 3, 4});
+  return b.reshape(repeated, {shape[0], heads, shape[3], shape[4]});
+}
+Value sum_heads(Builder& b, Value gradient, int64_t own) {
+  auto shape = shape_of(gradient);
+  if (shape[1] == own) return gradient;
+  return b.sum(b.reshape(gradient, {shape[0], own, shape[1] / own, shape[2], shape[3]}), {2});
+}
 double scale_of(Value q, std::optional<double> scale) { return scale.value_or(1 / std::sqrt(double(shape_of(q).back()))); }
 
 }  // namespace
 
 Values _scaled_dot_product_flash_attention_for_cpu(Builder& b, Value query, Value key, Value value, double dropout_p, bool is_causal, Value attn_mask,
                                                    std::optional<double> scale) {
+  int64_t heads = shape_of(query)[1];
+  key = repeat_heads(b, key, heads), value = repeat_heads(b, value, heads);
   Value s = scores(b, query, key, is_causal, attn_mask, scale_of(query, scale));
   Dims row{rank_of(s) - 1};
   Value m = b.maximum(s, row);
@@ -41,13 +57,16 @@ Values _scaled_dot_product_flash_attention_for_cpu(Builder& b, Value query, Valu
 Values _scaled_dot_product_flash_attention_for_cpu_backward(Builder& b, Value grad_out, Value query, Value key, Value value, Value out, Value logsumexp,
                                                             double dropout_p, bool is_causal, Value attn_mask, std::optional<double> scale) {
   double factor = scale_of(query, scale);
+  int64_t heads = shape_of(query)[1], own = shape_of(key)[1];
+  key = repeat_heads(b, key, heads), value = repeat_heads(b, value, heads);
   Value s = scores(b, query, key, is_causal, attn_mask, factor);
   Dims row{rank_of(s) - 1};
   Value p = b.exp(b.sub(s, b.spread(b.convert(logsumexp, element_of(s)), row, shape_of(s))));
   Value g = b.upcast(grad_out);
   Value delta = b.sum(b.mul(g, b.upcast(out)), {rank_of(g) - 1});
   Value ds = b.mul(b.mul(p, b.sub(b.matmul(g, b.upcast(value), false, true), b.spread(delta, row, shape_of(s)))), factor);
-  return {to(b, b.matmul(ds, b.upcast(key)), 0), to(b, b.matmul(ds, b.upcast(query), true), 1), to(b, b.matmul(p, g, true), 2)};
+  return {to(b, b.matmul(ds, b.upcast(key)), 0), to(b, sum_heads(b, b.matmul(ds, b.upcast(query), true), own), 1),
+          to(b, sum_heads(b, b.matmul(p, g, true), own), 2)};
 }
 
 }  // namespace cresset::lowering::aten

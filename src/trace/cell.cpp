@@ -75,6 +75,8 @@ Value permuted(Value v, const std::vector<int64_t>& dims) {
 Cell::Cell(c10::SymInt bytes, c10::Allocator* allocator, bool resizable)
     : c10::StorageImpl(c10::StorageImpl::use_byte_size_t(), std::move(bytes),
                        c10::DataPtr(nullptr, c10::Device(c10::DeviceType::PrivateUse1, 0)), allocator, resizable) {
+  // PyTorch takes a null pointer for a broken storage when it copies or saves one. This one is never followed.
+  set_data_ptr_noswap(c10::DataPtr(this, c10::Device(c10::DeviceType::PrivateUse1, 0)));
   std::lock_guard lock(trace_mutex());
   next_ = first_cell();
   if (next_) next_->previous_ = this;
@@ -93,7 +95,14 @@ void Cell::release_resources() {
   c10::StorageImpl::release_resources();
 }
 
-Cell* Cell::of(const c10::StorageImpl* storage) { return dynamic_cast<Cell*>(const_cast<c10::StorageImpl*>(storage)); }
+Cell* Cell::of(const c10::StorageImpl* storage) {
+  if (auto* cell = dynamic_cast<Cell*>(const_cast<c10::StorageImpl*>(storage))) return cell;
+  // Legacy pickling wraps a storage's data pointer, which is its cell, in a storage of its own.
+  std::lock_guard lock(trace_mutex());
+  for (Cell* cell = first_cell(); cell; cell = cell->next_)
+    if (cell == storage->data()) return cell;
+  return nullptr;
+}
 
 Cell& Cell::of(const at::TensorBase& t) {
   TORCH_CHECK(t.defined() && t.has_storage(), "cresset: the tensor has no storage");

@@ -76,7 +76,7 @@ def train(model, batches, optimizer, device, call=None, schedule=False):
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.7) if schedule else None
     losses, gradients, compiles = [], None, []
     for batch in batches:
-        loss = loss_of(call or model, {k: v.to(device) for k, v in batch.items()})
+        loss = loss_of(call if call is not None else model, {k: v.to(device) for k, v in batch.items()})
         loss.backward()
         if gradients is None:
             gradients = {n: p.grad.detach().cpu().clone() for n, p in model.named_parameters() if p.grad is not None}
