@@ -162,17 +162,11 @@ Values native_group_norm_backward(Builder& b, Value grad_out, Value input, Value
   return results;
 }
 
-// As native_batch_norm, with the running statistics as results instead of side effects.
+// As native_batch_norm, whose five results in training are these.
 Values _native_batch_norm_legit_functional(Builder& b, Value input, Value weight, Value bias, Value running_mean, Value running_var, bool training,
                                            double momentum, double eps) {
   Values results = native_batch_norm(b, input, weight, bias, running_mean, running_var, training, momentum, eps);
-  if (!training) return {results[0], results[1], results[2], running_mean, running_var};
-  double n = double(type_of(input).getNumElements()) / double(shape_of(input)[1]);
-  Value invstd = results[2];
-  Value var = b.mul(b.sub(b.div(b.like(1, invstd), b.mul(invstd, invstd)), b.like(eps, invstd)), n / (n - 1));
-  auto blend = [&](Value running, Value now) { return b.add(b.mul(running, 1 - momentum), b.mul(b.convert(now, element_of(running)), momentum)); };
-  results.push_back(blend(running_mean, results[1]));
-  results.push_back(blend(running_var, var));
+  if (!training) results.append({running_mean, running_var});
   return results;
 }
 

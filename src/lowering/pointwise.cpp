@@ -63,7 +63,12 @@ Value floor(Builder& b, Value self) { return is_floating(self) ? b.floor(self) :
 Value ceil(Builder& b, Value self) { return is_floating(self) ? Value(b.create<hlo::CeilOp>(self)) : self; }
 Value round(Builder& b, Value self) { return is_floating(self) ? Value(b.create<hlo::RoundNearestEvenOp>(self)) : self; }
 Value trunc(Builder& b, Value self) { return is_floating(self) ? trunc_of(b, self) : self; }
-Value sign(Builder& b, Value self) { return element_of(self).isInteger(1) ? self : Value(b.create<hlo::SignOp>(self)); }
+// Of nan PyTorch says 0, StableHLO nan.
+Value sign(Builder& b, Value self) {
+  if (element_of(self).isInteger(1)) return self;
+  Value s = b.create<hlo::SignOp>(self);
+  return is_floating(self) ? b.select(b.compare(Direction::NE, self, self), b.like(0, self), s) : s;
+}
 Value isnan(Builder& b, Value self) { return b.compare(Direction::NE, self, self); }
 Value logical_not(Builder& b, Value self) { return b.logical_not(truth(b, self)); }
 Value bitwise_not(Builder& b, Value self) { return b.logical_not(self); }

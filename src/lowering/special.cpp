@@ -62,7 +62,7 @@ Value asinh(Builder& b, Value self) {
 Value acosh(Builder& b, Value self) {
   return elementwise(b, [&](Value x) {
     Value t = b.sub(x, one(b, x)), near = log1p_of(b, b.add(t, b.sqrt(b.add(b.mul(t, 2), b.mul(t, t)))));
-    return b.select(b.compare(Direction::GT, x, b.like(1e9, x)), b.add(b.log(x), M_LN2), near);
+    return b.select(b.compare(Direction::GT, b.abs(x), b.like(1e9, x)), b.add(b.log(x), M_LN2), near);
   }, self);
 }
 Value atanh(Builder& b, Value self) {
@@ -90,8 +90,10 @@ Value logaddexp(Builder& b, Value self, Value other) {
 Value hypot(Builder& b, Value self, Value other) {
   return elementwise(b, [&](Value x, Value y) {
     Value p = b.abs(x), q = b.abs(y), large = b.max(p, q), small = b.min(p, q);
+    Value infinite = b.logical_or(is_infinite(b, x), is_infinite(b, y));
     Value ratio = b.div(small, large), length = b.mul(large, b.sqrt(b.add(b.mul(ratio, ratio), 1)));
-    return b.select(b.logical_or(b.compare(Direction::EQ, large, zero_like(b, large)), is_infinite(b, large)), large, length);
+    length = b.select(b.compare(Direction::EQ, large, zero_like(b, large)), large, length);
+    return b.select(infinite, b.like(kInfinity, x), length);
   }, self, other);
 }
 Value copysign(Builder& b, Value self, Value other) {

@@ -392,6 +392,19 @@ void printWindowAttributes(OpAsmPrinter& p, Operation*, DenseI64ArrayAttr stride
   }
 }
 
+ParseResult parseOperandsThenAttribute(OpAsmParser& p, SmallVectorImpl<OpAsmParser::UnresolvedOperand>& operands) {
+  for (;;) {
+    OpAsmParser::UnresolvedOperand operand;
+    OptionalParseResult parsed = p.parseOptionalOperand(operand);
+    if (!parsed.has_value()) return success();
+    if (failed(*parsed) || p.parseComma()) return failure();
+    operands.push_back(operand);
+  }
+}
+void printOperandsThenAttribute(OpAsmPrinter& p, Operation*, OperandRange operands) {
+  for (Value v : operands) p << v << ", ";
+}
+
 ParseResult parseCallTarget(AsmParser& p, StringAttr& target) { return p.parseSymbolName(target); }
 void printCallTarget(AsmPrinter& p, Operation*, StringAttr target) { p.printSymbolName(target); }
 

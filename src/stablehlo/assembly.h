@@ -41,6 +41,9 @@ void printWindowAttributes(OpAsmPrinter&, Operation*, DenseI64ArrayAttr strides,
                            DenseI64ArrayAttr lhs_dilation, DenseI64ArrayAttr rhs_dilation, DenseBoolArrayAttr reversal);
 ParseResult parseCallTarget(AsmParser&, StringAttr&);
 void printCallTarget(AsmPrinter&, Operation*, StringAttr);
+// Operands, each with its comma, before a keyword: `%a, %b, dim = 0`.
+ParseResult parseOperandsThenAttribute(OpAsmParser&, SmallVectorImpl<OpAsmParser::UnresolvedOperand>&);
+void printOperandsThenAttribute(OpAsmPrinter&, Operation*, OperandRange);
 ParseResult parsePairwiseTypes(OpAsmParser&, SmallVectorImpl<Type>& operands, SmallVectorImpl<Type>& results);
 void printPairwiseTypes(OpAsmPrinter&, Operation*, TypeRange operands, TypeRange results);
 

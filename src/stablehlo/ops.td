@@ -198,7 +198,7 @@ def ConcatenateOp : Op_<"concatenate", [Pure]> {
   let results = (outs StableHLO_Tensor:$result);
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "ValueRange":$inputs, "int64_t":$dimension)>];
-  let assemblyFormat = "$inputs `,` `dim` `=` $dimension attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "custom<OperandsThenAttribute>($inputs) `dim` `=` $dimension attr-dict `:` functional-type(operands, results)";
 }
 
 //===-------------------------------------------------------------------------------------------------------------===//
@@ -211,7 +211,7 @@ def DynamicSliceOp : Op_<"dynamic_slice", [Pure]> {
   let results = (outs StableHLO_Tensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = [{
-    $operand `,` $start_indices `,` `sizes` `=` $slice_sizes attr-dict `:` functional-type(operands, results)
+    $operand `,` custom<OperandsThenAttribute>($start_indices) `sizes` `=` $slice_sizes attr-dict `:` functional-type(operands, results)
   }];
 }
 def DynamicUpdateSliceOp : Op_<"dynamic_update_slice", [Pure, AllTypesMatch<["operand", "result"]>]> {
@@ -288,7 +288,7 @@ def DotGeneralOp : Op_<"dot_general", [Pure]> {
   let hasVerifier = 1;
   let assemblyFormat = [{
     $lhs `,` $rhs `,` custom<DotDimensionNumbers>($dot_dimension_numbers)
-    custom<PrecisionConfig>($precision_config) attr-dict `:` functional-type(operands, results)
+    `` custom<PrecisionConfig>($precision_config) attr-dict `:` functional-type(operands, results)
   }];
 }
 def ConvolutionOp : Op_<"convolution", [Pure]> {

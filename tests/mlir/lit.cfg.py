@@ -1,0 +1,12 @@
+"""lit over StableHLO text: CRESSET_BIN names the folder of cresset-opt and cresset-run, LLVM_BIN that of FileCheck and not."""
+
+import os
+
+import lit.formats
+
+config.name = "cresset"
+config.test_format = lit.formats.ShTest(False)
+config.suffixes = [".mlir"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.environ["LIT_OUT"]
+config.environment["PATH"] = os.pathsep.join([os.environ["CRESSET_BIN"], os.environ["LLVM_BIN"], os.environ["PATH"]])

@@ -1,0 +1,80 @@
+"""What codegen/generate.py says about mistakes in ops/aten.yaml and src/lowering."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+DEFINED = """
+namespace cresset::lowering::aten {
+namespace {
+Value helper(Builder& b) { return {}; }
+}  // namespace
+Value abs(Builder& b, Value self) { return b.abs(self); }
+}  // namespace cresset::lowering::aten
+"""
+
+
+def generate(folder, table, lowerings=DEFINED):
+    (folder / "lowering").mkdir()
+    (folder / "lowering" / "unary.cpp").write_text(lowerings)
+    (folder / "aten.yaml").write_text(table)
+    command = [sys.executable, ROOT / "codegen" / "generate.py", "--ops", folder / "aten.yaml", "--lowerings", folder / "lowering", "--out", folder / "out"]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_writes_kernels_of_all_variants(tmp_path):
+    run = generate(tmp_path, "- func: abs\n")
+    assert run.returncode == 0, run.stderr
+    kernels = "".join(p.read_text() for p in (tmp_path / "out").glob("kernels_*.cpp"))
+    for schema in ("abs", "abs_", "abs.out"):
+        assert f'm.impl("{schema}"' in kernels
+    assert "Value abs(Builder& b, Value self);" in (tmp_path / "out" / "lowerings.h").read_text()
+
+
+def test_same_input_same_output(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    for name in "ab":
+        assert generate(tmp_path / name, "- func: abs\n").returncode == 0
+    for path in (tmp_path / "a" / "out").iterdir():
+        assert path.read_text() == (tmp_path / "b" / "out" / path.name).read_text()
+
+
+@pytest.mark.parametrize("table, message", [
+    ("- func: absolut\n", "aten.yaml:1: absolut is no operator of PyTorch; did you mean absolute"),
+    ("- func: add\n", "aten.yaml:1: add is no operator of PyTorch; did you mean add.Tensor"),
+    ("- func: abs\n- func: abs\n", "aten.yaml:2: abs is listed twice; the first is in line 1"),
+    ("- func: abs\n  composit: true\n", "aten.yaml:1: abs: unknown key 'composit'; did you mean 'composite'?"),
+    ("- func: abs\n  composite: maybe\n", "aten.yaml:1: abs: composite is true or false, not 'maybe'"),
+    ("- func: abs\n  shape: mine\n", "aten.yaml:1: abs: shape can only be 'own', not 'mine'"),
+    ("- abs\n", "write '- func: abs'"),
+    ("- composite: true\n", "entry 1 has no 'func'"),
+    ("abs: 1\n", "expected a list of entries"),
+    ("- func: [abs\n", "not valid YAML"),
+    ("- func: abs.out\n", "aten.yaml:1: abs.out is an out overload; list the functional one"),
+    ("- func: arange.start_out\n", "add 'shape: own' and write shapes::arange_start_out"),
+    ("- func: linear\n", "linear decomposes before it reaches a device; a kernel for it would lose its gradient"),
+    ("- func: add.Tensor\n  numbers: [beta]\n", "numbers names 'beta', but the arguments are self, other, alpha"),
+])
+def test_mistakes_in_the_table(tmp_path, table, message):
+    run = generate(tmp_path, table)
+    assert run.returncode != 0
+    assert message in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_missing_lowering_prints_its_declaration(tmp_path):
+    run = generate(tmp_path, "- func: abs\n- func: addcmul\n")
+    assert run.returncode != 0
+    assert "Value addcmul(Builder& b, Value self, Value tensor1, Value tensor2, Scalar value) { … }" in run.stderr
+
+
+def test_lowering_without_entry(tmp_path):
+    extra = DEFINED.replace("Value abs", "Value neg(Builder& b, Value self) { return b.neg(self); }\nValue abs")
+    run = generate(tmp_path, "- func: abs\n", extra)
+    assert run.returncode != 0
+    assert "unary.cpp: neg" in run.stderr and "add '- func: NAME'" in run.stderr
+    assert "helper" not in run.stderr
