@@ -116,7 +116,9 @@ void Recorder::number_operand(const at::Scalar& value, bool in_attribute) {
       site = mix(site, reinterpret_cast<uint64_t>(&v.node->op()));
       for (int64_t s : v.type().sizes) site = mix(site, uint64_t(s));
     }
-  bool optimizer = in_place_ && !c10::GradMode::is_enabled();
+  // The integer 1 is nearly always alpha's default (autograd adds gradients up in place), not something an optimizer computes.
+  bool is_default = value.isIntegral(false) && value.toLong() == 1;
+  bool optimizer = in_place_ && !is_default && !c10::GradMode::is_enabled();
   bool input = !value.isComplex() && (optimizer || varies(site, bits_of(value)));
   if (!input && !value.isComplex()) constants_ = mix(constants_, bits_of(value));
   if (in_attribute) {

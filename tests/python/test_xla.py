@@ -15,6 +15,10 @@ torch.manual_seed(0)
 config = transformers.GPT2Config(n_layer=2, n_embd=48, n_head=4, vocab_size=97, n_positions=16, activation_function="gelu_pytorch_tanh", resid_pdrop=0,
                                  embd_pdrop=0, attn_pdrop=0, bos_token_id=0, eos_token_id=0, loss_type="ForCausalLMLoss")
 model = transformers.GPT2LMHeadModel(config)
+# Parameters of one shape get one value, so that the order of the program's inputs does not matter.
+with torch.no_grad():
+    for p in model.parameters():
+        p.copy_(torch.randn(p.shape, generator=torch.Generator().manual_seed(p.numel())) * 0.1 + 0.1)
 ids = torch.randint(0, 97, (1, 16))
 inputs = {n: p.detach().clone() for n, p in model.named_parameters()}
 loss = model(ids, labels=ids).loss
@@ -35,7 +39,7 @@ torch.save({"inputs": inputs, "ids": ids, "eager": eager, "ours": ours}, out)
 
 def run(tmp_path, composites="all", seed="0"):
     out = tmp_path / "tensors.pt"
-    dump = tmp_path / "dump"
+    dump = tmp_path / f"dump_{composites.replace(',', '_')}"
     dump.mkdir(exist_ok=True)
     environment = {**__import__("os").environ, "PYTHONHASHSEED": seed, "TRANSFORMERS_VERBOSITY": "error"}
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(dump), str(out), composites], capture_output=True, text=True, env=environment)
@@ -61,7 +65,6 @@ def test_training_step_on_xla(tmp_path):
     tensors, text = run(tmp_path)
     for name in ("aten.gelu", "aten.gelu_backward", "aten.native_layer_norm", "aten.native_layer_norm_backward", "aten._softmax"):
         assert f'stablehlo.composite "{name}"' in text
-    # The program's inputs are parameters and tokens; which is which shows in type and, where types agree, in the values below.
     import re
 
     signature = re.search(r"func\.func @main\((.*?)\) -> ", text, re.S).group(1)
@@ -76,7 +79,6 @@ def test_training_step_on_xla(tmp_path):
         numel = int(torch.tensor([int(d) for d in dims]).prod()) if dims else 1
         shape = tuple(int(d) for d in dims)
         key = (numel, {"f32": torch.float32, "i64": torch.int64}[element])
-        # Forward uses the layers' parameters in the model's order.
         arguments.append(by_size[key].pop(0).reshape(shape).numpy())
     results = execute(text, arguments)
     wanted = [tensors["eager"][n] for n in tensors["eager"] if n != "lm_head.weight"]
