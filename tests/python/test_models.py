@@ -60,6 +60,7 @@ OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.01),
     "momentum": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9),
     "adamw": lambda p: torch.optim.AdamW(p, lr=1e-3, foreach=False),
+    "adamw_fused": lambda p: torch.optim.AdamW(p, lr=1e-3, fused=True),
     "adamw_foreach": lambda p: torch.optim.AdamW(p, lr=1e-3, foreach=True),
 }
 
