@@ -166,3 +166,19 @@ def test_step_scope_and_report():
     counters = torch_cresset.counters()
     assert counters["cresset.execute"] == 1 and counters["cresset::mm"] == 3
     assert "Programs compiled" in torch_cresset.metrics_report()
+
+
+def test_autocast_computes_products_in_bfloat16():
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 3)).to("cresset")
+    x = torch.randn(4, 8).to("cresset")
+    with torch.autocast("cresset", dtype=torch.bfloat16):
+        y = model(x)
+        loss = y.float().square().mean()
+    loss.backward()
+    assert y.dtype == torch.bfloat16 and model[0].weight.grad.dtype == torch.float32
+    # Eager CPU under autocast rounds at the same places.
+    twin = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 3))
+    twin.load_state_dict({k: v.cpu() for k, v in model.state_dict().items()})
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        expected = twin(x.cpu())
+    torch.testing.assert_close(y.cpu(), expected, rtol=2e-2, atol=2e-2)  # two bf16 products, each rounded to 8 bits
