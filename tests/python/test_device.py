@@ -138,6 +138,8 @@ def test_generator():
     (lambda t: torch.empty(1 << 50, device=t.device), "out of memory"),
     (lambda t: torch.ones(2, device="cresset:1"), "one device, cresset:0"),
     (lambda t: t.numpy(), "can't convert cresset"),
+    (lambda t: torch.nn.functional.embedding(torch.tensor([0, 3]).to(t.device), t), "index out of range"),
+    (lambda t: t.index_select(1, torch.tensor([4]).to(t.device)), "index out of range"),
 ])
 def test_errors_on_the_users_line(function, text):
     t = torch.randn(3, 4).to("cresset")
