@@ -11,6 +11,9 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# The kernel cache tells builds of the compiler apart by it.
+add_link_options(-Wl,--build-id)
+
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 # -fpch-preprocess lets ccache see through precompiled headers.
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-comment -Wno-attributes -fpch-preprocess

@@ -2,13 +2,15 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <unordered_map>
+#include <map>
+#include <thread>
 
 #include "composite/decompose.h"
-#include "cpu/jit.h"
+#include "cpu/kernel_cache.h"
 #include "cpu/kernels.h"
 #include "cpu/plan.h"
 #include "cpu/simplify.h"
@@ -25,21 +27,29 @@ namespace {
 
 constexpr double kParallelCost = 40000;  // below about 10 us of work a second thread does not pay
 
+// One kernel of the program; its buffers stand in the program's table from `first` on.
 struct Launch {
-  const Kernel* kernel;
-  SmallVector<Value> buffers;
+  KernelFunction entry;
+  int64_t tasks;
+  int64_t grain;  // tasks a thread takes at a time; 0: the calling thread does all
+  size_t scratch_bytes;
+  size_t first;
 };
-
-using Driver = void (*)(void* const* inputs, void* const* outputs, void* const* constants, void* arena, void* scratch);
 
 class NativeProgram final : public Program {
  public:
   void run(void* const* inputs, void* const* outputs) override {
-    driver(inputs, outputs, constant_pointers.data(), arena ? arena->data() : nullptr, thread_scratch(scratch_bytes));
+    for (auto& [at, input] : input_slots) table[at] = inputs[input];
+    for (auto& [at, output] : output_slots) table[at] = outputs[output];
+    void* scratch = thread_scratch(scratch_bytes);
+    for (const Launch& launch : launches) {
+      if (launch.grain) parallel_for(launch.entry, &table[launch.first], launch.tasks, launch.grain, launch.scratch_bytes);
+      else launch.entry(&table[launch.first], 0, launch.tasks, scratch);
+    }
     for (const Copy& copy : copies) {
       const void* from = copy.from.kind == Place::Input      ? inputs[copy.from.index]
                          : copy.from.kind == Place::Output   ? outputs[copy.from.index]
-                         : copy.from.kind == Place::Constant ? constant_pointers[copy.from.index]
+                         : copy.from.kind == Place::Constant ? constants[copy.from.index].data()
                                                              : static_cast<char*>(arena->data()) + copy.from.index;
       std::memmove(outputs[copy.output], from, copy.bytes);
     }
@@ -47,12 +57,30 @@ class NativeProgram final : public Program {
   using Program::inputs_;
   using Program::outputs_;
   using Program::stats_;
-  std::unique_ptr<Jit> jit;
-  Driver driver = nullptr;
+
+  void add_launch(const NativeKernel& native, ArrayRef<Value> buffers, const BufferPlan& plan) {
+    const Kernel& kernel = native.kernel;
+    bool parallel = kernel.cost >= kParallelCost && kernel.tasks > 1;
+    int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
+    launches.push_back({native.entry(), kernel.tasks, parallel ? grain : 0, kernel.scratch_bytes, table.size()});
+    scratch_bytes = std::max(scratch_bytes, kernel.scratch_bytes);
+    for (Value v : buffers) {
+      Place place = plan.places.lookup(v);
+      if (place.kind == Place::Input) input_slots.push_back({table.size(), place.index});
+      if (place.kind == Place::Output) output_slots.push_back({table.size(), place.index});
+      table.push_back(place.kind == Place::Arena      ? static_cast<char*>(arena->data()) + place.index
+                      : place.kind == Place::Constant ? constants[place.index].data()
+                                                      : nullptr);
+    }
+  }
+
+  std::vector<std::shared_ptr<NativeKernel>> kernels;  // holds their code
+  std::vector<Launch> launches;
+  std::vector<void*> table;                                       // every launch's buffers, one after the other
+  std::vector<std::pair<size_t, int64_t>> input_slots, output_slots;  // position in the table, number of the input or output
   BufferPtr arena;
   std::vector<Copy> copies;
   std::vector<std::vector<char>> constants;
-  std::vector<void*> constant_pointers;
   size_t scratch_bytes = 64;
 };
 
@@ -107,45 +135,62 @@ llvm::Error emit(KernelContext& c) {
   return llvm::Error::success();
 }
 
-llvm::orc::ThreadSafeModule make_module(const std::string& name, llvm::function_ref<void(llvm::Module&)> fill) {
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto module = std::make_unique<llvm::Module>(name, *context);
-  module->setTargetTriple(llvm::Triple("x86_64-unknown-linux-gnu"));
-  fill(*module);
-  return {std::move(module), std::move(context)};
+// A kernel whose code is in no cache.
+struct Fresh {
+  Kernel kernel;
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> object = nullptr;
+};
+
+// On as many threads as programs run on.
+void compile_objects(std::vector<Fresh>& fresh, const Target& target) {
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i; (i = next++) < fresh.size();) {
+      llvm::consumeError(fresh[i].object.takeError());
+      fresh[i].object = compile_object(*fresh[i].module, target);
+      fresh[i].module.reset();
+      fresh[i].context.reset();
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < num_threads() && i < int(fresh.size()); ++i) helpers.emplace_back(work);
+  work();
+  for (auto& helper : helpers) helper.join();
 }
 
-// The one function of the program: the kernels in order, each with its buffers.
-void emit_driver(llvm::Module& module, const std::vector<Launch>& launches, const BufferPlan& plan) {
-  llvm::IRBuilder<> b(module.getContext());
-  auto* pointer = b.getPtrTy();
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, pointer, pointer, pointer}, false),
-                                          llvm::Function::ExternalLinkage, "run", module);
-  b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", function));
-  auto* kernel_type = llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty(), b.getInt64Ty(), pointer}, false);
-  auto parallel = module.getOrInsertFunction("cresset_parallel_for",
-      llvm::FunctionType::get(b.getVoidTy(), {pointer, pointer, b.getInt64Ty(), b.getInt64Ty(), b.getInt64Ty()}, false));
-  size_t most = 1;
-  for (const Launch& launch : launches) most = std::max(most, launch.buffers.size());
-  IR array = b.CreateAlloca(pointer, b.getInt64(most));
-  auto address = [&](Value v) -> IR {
-    Place place = plan.places.lookup(v);
-    if (place.kind == Place::Arena) return b.CreateConstGEP1_64(b.getInt8Ty(), function->getArg(3), place.index);
-    int table = place.kind == Place::Input ? 0 : place.kind == Place::Output ? 1 : 2;
-    return b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, function->getArg(table), place.index));
-  };
-  for (const Launch& launch : launches) {
-    const Kernel& kernel = *launch.kernel;
-    for (auto [i, v] : llvm::enumerate(launch.buffers)) b.CreateStore(address(v), b.CreateConstGEP1_64(pointer, array, i));
-    auto callee = module.getOrInsertFunction(kernel.name, kernel_type);
-    if (kernel.cost < kParallelCost || kernel.tasks < 2) {
-      b.CreateCall(callee, {array, b.getInt64(0), b.getInt64(kernel.tasks), function->getArg(4)});
-    } else {
-      int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (kParallelCost / 4) / kernel.cost + kernel.tasks / 64));
-      b.CreateCall(parallel, {callee.getCallee(), array, b.getInt64(kernel.tasks), b.getInt64(grain), b.getInt64(kernel.scratch_bytes)});
-    }
+llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, const std::string& key, const Target& target) {
+  Fresh fresh;
+  fresh.kernel.name = key;
+  fresh.context = std::make_unique<llvm::LLVMContext>();
+  fresh.module = std::make_unique<llvm::Module>(key, *fresh.context);
+  KernelEmitter k(*fresh.module, target, key, slots.count());
+  KernelContext context{k, fusion, slots, fresh.kernel};
+  if (auto error = emit(context)) return error;
+  k.finish();
+  return fresh;
+}
+
+// The kernels of the fusions by key, from the caches or compiled.
+llvm::Expected<std::map<std::string, std::shared_ptr<NativeKernel>>> make_kernels(ArrayRef<Fusion> fusions, ArrayRef<std::string> keys, const Target& target) {
+  std::map<std::string, std::shared_ptr<NativeKernel>> kernels;
+  std::vector<Fresh> fresh;
+  for (auto [fusion, key] : llvm::zip(fusions, keys)) {
+    auto [known, added] = kernels.insert({key, nullptr});
+    if (!added || (known->second = find_kernel(key))) continue;
+    auto emitted = emit_kernel(fusion, Slots(fusion), key, target);
+    if (!emitted) return emitted.takeError();
+    fresh.push_back(std::move(*emitted));
   }
-  b.CreateRetVoid();
+  compile_objects(fresh, target);
+  for (Fresh& f : fresh) {
+    if (!f.object) return f.object.takeError();
+    auto native = add_kernel(f.kernel, std::move(*f.object));
+    if (!native) return native.takeError();
+    kernels[f.kernel.name] = *native;
+  }
+  return kernels;
 }
 
 // Values that are returned as they came, or twice, need a kernel that writes them.
@@ -201,50 +246,24 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   if (failed(fusions)) return broken();
   BufferPlan plan = plan_buffers(main, *fusions, aliased);
 
-  // Unique kernels, spread over as many modules as threads compile them.
-  size_t parts = std::max(1, num_threads());
-  std::vector<std::unique_ptr<llvm::LLVMContext>> contexts;
-  std::vector<std::unique_ptr<llvm::Module>> parts_of_code;
-  for (size_t i = 0; i < parts; ++i) {
-    contexts.push_back(std::make_unique<llvm::LLVMContext>());
-    parts_of_code.push_back(std::make_unique<llvm::Module>("kernels" + std::to_string(i), *contexts.back()));
-    parts_of_code.back()->setTargetTriple(llvm::Triple("x86_64-unknown-linux-gnu"));
-  }
-  std::unordered_map<std::string, std::unique_ptr<Kernel>> kernels;
-  std::vector<Launch> launches;
-  for (const Fusion& fusion : *fusions) {
-    Slots slots(fusion);
-    auto& kernel = kernels[content_of(fusion, slots)];
-    if (!kernel) {
-      kernel = std::make_unique<Kernel>();
-      kernel->name = "kernel" + std::to_string(kernels.size());
-      KernelEmitter k(*parts_of_code[kernels.size() % parts], *target, kernel->name, slots.count());
-      KernelContext context{k, fusion, slots, *kernel};
-      if (auto error = emit(context)) return error;
-      k.finish();
-      program->scratch_bytes = std::max(program->scratch_bytes, kernel->scratch_bytes);
-    }
-    Launch launch{kernel.get(), {}};
-    launch.buffers.resize(slots.count());
-    for (Value v : fusion.outputs) launch.buffers[slots.at(v)] = v;
-    for (Value v : fusion.inputs) launch.buffers[slots.at(v)] = v;
-    if (kernel->tasks > 0) launches.push_back(std::move(launch));
-  }
-  std::vector<llvm::orc::ThreadSafeModule> modules;
-  for (size_t i = 0; i < parts; ++i) modules.emplace_back(std::move(parts_of_code[i]), std::move(contexts[i]));
-  modules.push_back(make_module("driver", [&](llvm::Module& m) { emit_driver(m, launches, plan); }));
-
-  auto jit = compile_modules(std::move(modules), *target, "program");
-  if (!jit) return jit.takeError();
-  program->jit = std::move(*jit);
-  auto run = program->jit->lookup("run");
-  if (!run) return run.takeError();
-  program->driver = reinterpret_cast<Driver>(*run);
   for (Value v : plan.constants) program->constants.push_back(bytes_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
-  for (auto& c : program->constants) program->constant_pointers.push_back(c.data());
-  program->copies = plan.copies;
   if (plan.arena_bytes) program->arena = Buffer::allocate(plan.arena_bytes);
-  program->stats_ = {size_t(plan.arena_bytes), size_t(plan.temporary_bytes), int(launches.size()), int(kernels.size()),
+  program->copies = plan.copies;
+
+  std::vector<std::string> keys;
+  for (const Fusion& fusion : *fusions) keys.push_back(kernel_key(content_of(fusion, Slots(fusion)), *target));
+  auto kernels = make_kernels(*fusions, keys, *target);
+  if (!kernels) return kernels.takeError();
+  for (auto& [key, kernel] : *kernels) program->kernels.push_back(kernel);
+  for (auto [fusion, key] : llvm::zip(*fusions, keys)) {
+    const NativeKernel& native = *(*kernels)[key];
+    Slots slots(fusion);
+    SmallVector<Value> buffers(slots.count());
+    for (Value v : fusion.outputs) buffers[slots.at(v)] = v;
+    for (Value v : fusion.inputs) buffers[slots.at(v)] = v;
+    if (native.kernel.tasks > 0) program->add_launch(native, buffers, plan);
+  }
+  program->stats_ = {size_t(plan.arena_bytes), size_t(plan.temporary_bytes), int(program->launches.size()), int(kernels->size()),
                      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
   return program;
 }

@@ -5,7 +5,6 @@
 
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
-#include "llvm/ExecutionEngine/Orc/IRTransformLayer.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -13,12 +12,21 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-#include "runtime/thread_pool.h"
 
 extern "C" void cresset_stable_sort(int64_t* order, int64_t n, bool (*less)(void*, int64_t, int64_t), void* context);
 
 namespace cresset::cpu {
 namespace {
+
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+
+void initialise_target() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
 
 // The code is already vectorised and tiled; what is left is to fold addresses, hoist invariants and clean up.
 void optimise(llvm::Module& module, llvm::TargetMachine* machine) {
@@ -38,80 +46,77 @@ void optimise(llvm::Module& module, llvm::TargetMachine* machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1).run(module, modules);
 }
 
-void dump(llvm::Module& module, const std::string& label) {
+void dump(llvm::Module& module) {
   const char* directory = std::getenv("CRESSET_DUMP");
   const char* level = std::getenv("CRESSET_DUMP_LEVEL");
   if (!directory || !level || std::atoi(level) < 2) return;
   std::error_code error;
-  llvm::raw_fd_ostream file(std::string(directory) + "/" + label + "." + module.getName().str() + ".ll", error);
+  llvm::raw_fd_ostream file(std::string(directory) + "/" + module.getName().str() + ".ll", error);
   if (!error) module.print(file, nullptr);
 }
 
-class LLJitProgram final : public Jit {
+// The process's one linker. It is never destroyed: programs may be released after static destructors have begun.
+llvm::Expected<llvm::orc::LLJIT*> linker() {
+  static std::mutex mutex;
+  static llvm::orc::LLJIT* jit = nullptr;
+  std::lock_guard lock(mutex);
+  if (jit) return jit;
+  initialise_target();
+  llvm::orc::JITTargetMachineBuilder machine{llvm::Triple(kTriple)};
+  machine.setRelocationModel(llvm::Reloc::PIC_);
+  machine.setCodeModel(llvm::CodeModel::Small);
+  auto created = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(machine).create();
+  if (!created) return created.takeError();
+  auto& dylib = (*created)->getMainJITDylib();
+  auto generator = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*created)->getDataLayout().getGlobalPrefix());
+  if (!generator) return generator.takeError();
+  dylib.addGenerator(std::move(*generator));
+  // What kernels call of ours is reached by address: our library may be loaded privately.
+  auto flags = llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable;
+  llvm::orc::SymbolMap symbols{{(*created)->mangleAndIntern("cresset_stable_sort"), {llvm::orc::ExecutorAddr::fromPtr(&cresset_stable_sort), flags}}};
+  if (auto error = dylib.define(llvm::orc::absoluteSymbols(std::move(symbols)))) return error;
+  return jit = created->release();
+}
+
+class LinkedCode final : public Code {
  public:
-  explicit LLJitProgram(std::unique_ptr<llvm::orc::LLJIT> jit) : jit_(std::move(jit)) {}
-  llvm::Expected<void*> lookup(const std::string& name) override {
-    auto symbol = jit_->lookup(name);
-    if (!symbol) return symbol.takeError();
-    return symbol->toPtr<void*>();
-  }
+  LinkedCode(void* address, llvm::orc::ResourceTrackerSP tracker) : tracker_(std::move(tracker)) { entry = address; }
+  ~LinkedCode() override { llvm::consumeError(tracker_->remove()); }
 
  private:
-  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  llvm::orc::ResourceTrackerSP tracker_;
 };
 
 }  // namespace
 
-llvm::Expected<std::unique_ptr<Jit>> compile_modules(std::vector<llvm::orc::ThreadSafeModule> modules, const Target& target,
-                                                     const std::string& label) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-  });
-
-  llvm::orc::JITTargetMachineBuilder machine(llvm::Triple("x86_64-unknown-linux-gnu"));
-  machine.setCPU(target.cpu);
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> compile_object(llvm::Module& module, const Target& target) {
+  initialise_target();
+  llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(kTriple)};
+  builder.setCPU(target.cpu);
   llvm::SmallVector<llvm::StringRef> features;
   llvm::StringRef(target.features).split(features, ',', -1, false);
-  machine.addFeatures(std::vector<std::string>(features.begin(), features.end()));
-  machine.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
-  machine.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  machine.setRelocationModel(llvm::Reloc::PIC_);
-  machine.setCodeModel(llvm::CodeModel::Small);
+  builder.addFeatures(std::vector<std::string>(features.begin(), features.end()));
+  builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
+  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  builder.setRelocationModel(llvm::Reloc::PIC_);
+  builder.setCodeModel(llvm::CodeModel::Small);
+  auto machine = builder.createTargetMachine();
+  if (!machine) return machine.takeError();
+  module.setTargetTriple(llvm::Triple(kTriple));
+  module.setDataLayout((*machine)->createDataLayout());
+  optimise(module, machine->get());
+  dump(module);
+  return llvm::orc::SimpleCompiler(**machine)(module);
+}
 
-  auto created = llvm::orc::LLJITBuilder()
-                     .setJITTargetMachineBuilder(machine)
-                     .setNumCompileThreads(modules.size() > 1 ? std::max(1, num_threads()) : 0)
-                     .create();
-  if (!created) return created.takeError();
-  auto jit = std::move(*created);
-  auto generator = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit->getDataLayout().getGlobalPrefix());
-  if (!generator) return generator.takeError();
-  jit->getMainJITDylib().addGenerator(std::move(*generator));
-  // What the kernels call is reached by address: our library may be loaded privately.
-  llvm::orc::SymbolMap symbols;
-  auto flags = llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable;
-  symbols[jit->mangleAndIntern("cresset_parallel_for")] = {llvm::orc::ExecutorAddr::fromPtr(&parallel_for), flags};
-  symbols[jit->mangleAndIntern("cresset_stable_sort")] = {llvm::orc::ExecutorAddr::fromPtr(&cresset_stable_sort), flags};
-  if (auto error = jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols)))) return error;
-
-  jit->getIRTransformLayer().setTransform(
-      [machine, label](llvm::orc::ThreadSafeModule module, auto&) mutable -> llvm::Expected<llvm::orc::ThreadSafeModule> {
-        auto local = machine;
-        auto target_machine = local.createTargetMachine();
-        if (!target_machine) return target_machine.takeError();
-        module.withModuleDo([&](llvm::Module& m) {
-          optimise(m, target_machine->get());
-          dump(m, label);
-        });
-        return std::move(module);
-      });
-  for (auto& module : modules) {
-    module.withModuleDo([&](llvm::Module& m) { m.setDataLayout(jit->getDataLayout()); });
-    if (auto error = jit->addIRModule(std::move(module))) return error;
-  }
-  return std::make_unique<LLJitProgram>(std::move(jit));
+llvm::Expected<std::shared_ptr<Code>> link_object(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& entry) {
+  auto jit = linker();
+  if (!jit) return jit.takeError();
+  auto tracker = (*jit)->getMainJITDylib().createResourceTracker();
+  if (auto error = (*jit)->addObjectFile(tracker, std::move(object))) return error;
+  auto address = (*jit)->lookup(entry);
+  if (!address) return address.takeError();
+  return std::make_shared<LinkedCode>(address->toPtr<void*>(), std::move(tracker));
 }
 
 }  // namespace cresset::cpu

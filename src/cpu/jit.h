@@ -1,26 +1,30 @@
-// LLVM modules to machine code in memory.
+// LLVM modules to machine code.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cpu/target.h"
-#include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace llvm {
+class Module;
+}
 
 namespace cresset::cpu {
 
-/// Owns the code of one program.
-class Jit {
+/// One linked object file; its code may be called as long as this lives.
+class Code {
  public:
-  virtual ~Jit() = default;
-  /// The address of a function of one of the modules; an error if there is none.
-  virtual llvm::Expected<void*> lookup(const std::string& name) = 0;
+  virtual ~Code() = default;
+  void* entry = nullptr;
 };
 
-/// Optimises and compiles the modules, in parallel. With CRESSET_DUMP set and CRESSET_DUMP_LEVEL > 1 their LLVM IR and
-/// assembly are written there under `label`.
-llvm::Expected<std::unique_ptr<Jit>> compile_modules(std::vector<llvm::orc::ThreadSafeModule> modules, const Target& target,
-                                                     const std::string& label);
+/// Optimises `module` and compiles it to an object file. With CRESSET_DUMP set and CRESSET_DUMP_LEVEL > 1 its LLVM IR is
+/// written there under the module's name. Different modules may be compiled at the same time.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> compile_object(llvm::Module& module, const Target& target);
+
+/// Links an object file into this process; `entry` is the function it must define.
+llvm::Expected<std::shared_ptr<Code>> link_object(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& entry);
 
 }  // namespace cresset::cpu

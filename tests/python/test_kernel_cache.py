@@ -1,0 +1,68 @@
+"""Compiled kernels on disk: found by later processes, never trusted when damaged, safe between processes."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import torch
+x = torch.arange(1000, device="cresset").float()
+print(float((torch.nn.functional.gelu(x) * 3).sum().cpu()))
+"""
+
+
+def run(directory, **environment):
+    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300,
+                            env=os.environ | {"CRESSET_CACHE_DIR": str(directory)} | environment)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def files(directory):
+    return {path: path.read_bytes() for path in sorted(pathlib.Path(directory).glob("llvmcache-*"))}
+
+
+def modified(directory):
+    return {path: path.stat().st_mtime_ns for path in files(directory)}
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    first = run(tmp_path)
+    before = modified(tmp_path)
+    assert before
+    assert run(tmp_path) == first
+    assert modified(tmp_path) == before
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:20], lambda b: b"", lambda b: b[:-8] + bytes(8), lambda b: b"x" * len(b)])
+def test_damaged_files_are_compiled_again(tmp_path, damage):
+    first = run(tmp_path)
+    good = files(tmp_path)
+    for path, content in good.items():
+        path.write_bytes(damage(content))
+    assert run(tmp_path) == first
+    assert files(tmp_path) == good
+
+
+def test_another_instruction_set_has_other_files(tmp_path):
+    run(tmp_path)
+    one = set(files(tmp_path))
+    run(tmp_path, CRESSET_CPU="baseline")
+    assert len(files(tmp_path)) == 2 * len(one)
+
+
+def test_a_directory_that_cannot_be_written_is_no_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    run(tmp_path / "file" / "below")
+
+
+def test_processes_share_a_directory(tmp_path):
+    started = [subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=os.environ | {"CRESSET_CACHE_DIR": str(tmp_path)})
+               for _ in range(3)]
+    assert len({process.communicate(timeout=300)[0] for process in started}) == 1
+    left = {path.name for path in tmp_path.iterdir()} - {path.name for path in files(tmp_path)}
+    assert left <= {"llvmcache.timestamp"}, left
+    assert not [path for path in files(tmp_path) if path.suffix]
