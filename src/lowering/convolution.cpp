@@ -31,7 +31,12 @@ Value convolve(Builder& b, Value x, Value kernel, llvm::ArrayRef<int64_t> shape,
 
 Value forward(Builder& b, Value x, Value w, llvm::ArrayRef<int64_t> shape, const Geometry& g) {
   Dims ones(g.stride.size(), 1), pads;
-  for (int64_t p : g.padding) pads.append({p, p});
+  for (size_t d = 0; d < g.padding.size(); ++d) {
+    // The gradient of a transposed convolution whose output was padded has room for more windows than are wanted.
+    int64_t p = g.padding[d], in = shape_of(x)[d + 2], reach = g.dilation[d] * (shape_of(w)[d + 2] - 1) + 1;
+    int64_t windows = (in + 2 * p - reach) / g.stride[d] + 1;
+    pads.append({p, windows == shape[d + 2] ? p : (shape[d + 2] - 1) * g.stride[d] + reach - in - p});
+  }
   return convolve(b, x, w, shape, g.stride, pads, ones, g.dilation, g.groups, 1, false);
 }
 

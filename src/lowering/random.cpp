@@ -30,13 +30,13 @@ Value philox(Builder& b, int64_t n, const Scalar& seed, const Scalar& offset) {
   return b.slice(b.reshape(b.concatenate(words, 1), {blocks * 4}), 0, 0, n);
 }
 
-// In [0, 1): 24 bits.
-Value uniform(Builder& b, llvm::ArrayRef<int64_t> shape, const Scalar& seed, const Scalar& offset) {
+// In [0, 1), a multiple of 2^-digits.
+Value uniform(Builder& b, llvm::ArrayRef<int64_t> shape, const Scalar& seed, const Scalar& offset, int digits = 24) {
   int64_t n = 1;
   for (int64_t d : shape) n *= d;
   Value bits = philox(b, n, seed, offset);
-  Value top = b.create<hlo::ShiftRightLogicalOp>(bits, b.constant(c10::Scalar(8), element_of(bits), shape_of(bits)));
-  return b.reshape(b.mul(b.convert(top, b.ops.getF32Type()), 1.0 / (1 << 24)), shape);
+  Value top = b.create<hlo::ShiftRightLogicalOp>(bits, b.constant(c10::Scalar(32 - digits), element_of(bits), shape_of(bits)));
+  return b.reshape(b.mul(b.convert(top, b.ops.getF32Type()), std::ldexp(1.0, -digits)), shape);
 }
 
 Value to(Builder& b, Value v, size_t i = 0) { return b.convert(v, b.result_element(i)); }
@@ -52,7 +52,9 @@ Values native_dropout(Builder& b, Value input, double p, std::optional<bool> tra
   return {kept, mask};
 }
 Value uniform(Builder& b, Value self, double from, double to_, Scalar seed, Scalar offset) {
-  Value u = uniform(b, b.result_shape(), seed, offset);
+  // As many bits as the type holds: more of them would round up to 1.
+  mlir::Type element = b.result_element();
+  Value u = uniform(b, b.result_shape(), seed, offset, element.isBF16() ? 8 : element.isF16() ? 11 : 24);
   return to(b, b.add(b.mul(u, to_ - from), from));
 }
 Value normal_functional(Builder& b, Value self, double mean, double std, Scalar seed, Scalar offset) {

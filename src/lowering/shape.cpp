@@ -38,6 +38,7 @@ Value flat_positions(Builder& b, Value index, llvm::ArrayRef<int64_t> shape, int
   return sum;
 }
 Value flat(Builder& b, Value v) { return b.reshape(v, {type_of(v).getNumElements()}); }
+Value at_least_1d(Builder& b, Value v) { return rank_of(v) == 0 ? b.reshape(v, {1}) : v; }
 
 Value triangle(Builder& b, Value self, int64_t diagonal, bool lower) {
   int64_t rank = rank_of(self);
@@ -158,14 +159,19 @@ Value index_select(Builder& b, Value self, int64_t dim, Value index) {
   return b.take(self, b.reshape(index, {type_of(index).getNumElements()}), dim);
 }
 Value gather(Builder& b, Value self, int64_t dim, Value index, bool sparse_grad) {
-  if (rank_of(self) == 0 || rank_of(index) == 0) return b.reshape(self, b.result_shape());
-  return b.take(flat(b, self), flat_positions(b, index, shape_of(self), wrap(dim, rank_of(self))), 0);
+  // An empty index may have any rank.
+  if (type_of(index).getNumElements() == 0) return b.convert(index, element_of(self));
+  self = at_least_1d(b, self), index = at_least_1d(b, index);
+  return b.reshape(b.take(flat(b, self), flat_positions(b, index, shape_of(self), wrap(dim, rank_of(self))), 0), b.result_shape());
 }
 static Value scatter_into(Builder& b, Value self, int64_t dim, Value index, Value src, bool add) {
+  // An empty index may have any rank.
+  if (type_of(index).getNumElements() == 0) return self;
+  self = at_least_1d(b, self), index = at_least_1d(b, index), src = at_least_1d(b, src);
   dim = wrap(dim, rank_of(self));
   Dims zero(rank_of(index), 0), one(rank_of(index), 1);
   Value updates = b.create<hlo::SliceOp>(src, zero, Dims(shape_of(index)), one);
-  return b.reshape(scatter_rows(b, flat(b, self), flat(b, flat_positions(b, index, shape_of(self), dim)), flat(b, updates), add), shape_of(self));
+  return b.reshape(scatter_rows(b, flat(b, self), flat(b, flat_positions(b, index, shape_of(self), dim)), flat(b, updates), add), b.result_shape());
 }
 Value scatter_src(Builder& b, Value self, int64_t dim, Value index, Value src) { return scatter_into(b, self, dim, index, src, false); }
 Value scatter_value(Builder& b, Value self, int64_t dim, Value index, Scalar value) {
