@@ -8,11 +8,12 @@ An entry of ops/aten.yaml names a functional overload and says how it is treated
     - func: gelu            # as in native_functions.yaml: name or name.overload
       composite: true       # emitted as stablehlo.composite "aten.gelu"
       when: "dim >= 0"      # C++ over the arguments; where it is false the operator falls back to the CPU (counted)
+      check: "f(op, index)" # C++ over `op` (trace::Operator) and the arguments, run before the operator is recorded; raises
       shape: own            # result shapes from shapes::<name> instead of PyTorch's meta function
       numbers: [lr]         # Scalar or float arguments that are inputs of the program from the start
       constants: [ord]      # Scalar arguments whose value decides what is emitted: never an input of the program
-    kernel: own           # recorded by a kernel written by hand in src/device; only description and declaration are generated
-    whole: true           # a gradient operator that PyTorch would decompose: kept whole (it has no second derivative then)
+      kernel: own           # recorded by a kernel written by hand in src/device; only description and declaration are generated
+      whole: true           # a gradient operator that PyTorch would decompose: kept whole (it has no second derivative then)
       random: true          # two more lowering arguments: seed and offset of the device's generator
 
 In-place and out variants come from the same entry. Factories, which reach a device as their out overload only, are listed as that
@@ -33,7 +34,7 @@ from torchgen.gen import get_grouped_native_functions, parse_native_yaml
 from torchgen.model import BaseTy, BaseType, ListType, NativeFunctionsGroup, OptionalType
 from torchgen.packaged import __path__ as packaged_path
 
-KEYS = {"func", "composite", "when", "shape", "numbers", "constants", "kernel", "random", "whole"}
+KEYS = {"func", "composite", "when", "check", "shape", "numbers", "constants", "kernel", "random", "whole"}
 IGNORED = {BaseTy.Layout, BaseTy.Device, BaseTy.MemoryFormat}
 PARTS = 4
 
@@ -223,6 +224,8 @@ class Entry:
                          if variant.func.name.overload_name else
                          f'if (!({self.options["when"]})) return at::native::call_fallback_fn<&device::fallback, ATEN_OP({variant.func.name.name})>::call('
                          + ", ".join(a.name for a in signature.arguments()) + ");")
+        if "check" in self.options:
+            lines.append(f"{{ const trace::Operator& op = op::{self.id}; {self.options['check']}; }}")
         lines.append(f"trace::Recorder r(op::{self.id}{', true' if kind == 'inplace' else ''});")
         lines += [a.record() for a in self.arguments if a.record()]
         if self.factory:

@@ -1,6 +1,8 @@
 #include "device/fallback.h"
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/enum_tag.h>
 #include <torch/library.h>
 
 #include <cstring>
@@ -10,6 +12,7 @@
 
 #include "cresset/metrics.h"
 #include "device/convert.h"
+#include "device/generator.h"
 #include "trace/cell.h"
 
 namespace cresset::device {
@@ -31,6 +34,21 @@ void announce(const std::string& name) {
     TORCH_WARN("cresset: ", name, " is not lowered and runs on the CPU, which ends the traced program there. "
                "To lower it see docs/adding-an-op.md; to silence this, CRESSET_FALLBACK=allow");
 }
+
+// A random operator draws from the device's generator also here: it seeds the CPU's for the time of the call.
+class SeededCpu {
+ public:
+  explicit SeededCpu(const std::optional<at::Generator>& generator) : cpu_(at::detail::getDefaultCPUGenerator()), before_(cpu_.get_state()) {
+    auto [seed, offset] = next_random(generator);
+    std::lock_guard lock(cpu_.mutex());
+    cpu_.set_current_seed(c10::hash_combine(size_t(seed), size_t(offset)));
+  }
+  ~SeededCpu() { cpu_.set_state(before_); }
+
+ private:
+  at::Generator cpu_;
+  at::Tensor before_;
+};
 
 }  // namespace
 
@@ -56,6 +74,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     if (writes) written.push_back({t, cpu});
     return cpu;
   };
+  std::optional<at::Generator> generator;
   for (size_t i = 0; i < arguments; ++i) {
     auto& value = (*stack)[base + i];
     const auto* alias = schema.arguments()[i].alias_info();
@@ -73,9 +92,12 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     } else if (value.isDevice() && value.toDevice().type() == c10::DeviceType::PrivateUse1) {
       value = c10::Device(at::kCPU);
     } else if (value.isGenerator()) {
+      generator = value.toGenerator();
       value = c10::IValue();
     }
   }
+  std::optional<SeededCpu> seeded;
+  if (op.hasTag(at::Tag::nondeterministic_seeded)) seeded.emplace(generator);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
 
   for (auto& [device, cpu] : written) {

@@ -4,20 +4,37 @@
 
 #include "device/convert.h"
 #include "trace/cell.h"
+#include "trace/step.h"
+#include "trace/capture.h"
 
 namespace cresset::device {
 
-bool indices_in_range(const at::Tensor& indices, int64_t n) {
-  if (indices.numel() == 0 || indices.device().type() != c10::DeviceType::PrivateUse1) return true;
+void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t low, int64_t high, IndexFailure failure, std::optional<int64_t> allowed) {
+  if (indices.numel() == 0 || indices.device().type() != c10::DeviceType::PrivateUse1 || !at::isIntegralType(indices.scalar_type(), false)) return;
+  bool index_error = failure == IndexFailure::IndexError;
   const auto& cell = trace::Cell::of(indices);
-  if (!cell.content() || cell.pending() || !cell.content().node->buffer()) return true;
-  // Straight from the buffer: reading through the trace is refused while a graph is captured.
+  if (trace::capturing() || !cell.content() || cell.pending()) return trace::check_later(op, trace::read(indices), low, high, allowed, index_error);
   auto values = at::empty({0}, indices.options().device(at::kCPU))
-                    .set_(cpu_storage(cell.content().node->buffer()), indices.storage_offset(), indices.sizes(), indices.strides());
-  auto [least, greatest] = at::aminmax(values.to(at::kLong));
-  TORCH_CHECK_INDEX(least.item<int64_t>() >= 0 && greatest.item<int64_t>() < n, "index out of range in self: indices from ", least.item<int64_t>(), " to ",
-                    greatest.item<int64_t>(), " into a dimension of size ", n);
-  return true;
+                    .set_(cpu_storage(cell.content().node->buffer()), indices.storage_offset(), indices.sizes(), indices.strides())
+                    .to(at::kLong);
+  if (allowed) values = values.masked_fill(values == *allowed, low);
+  auto [first, last] = at::aminmax(values);
+  int64_t least = first.item<int64_t>(), greatest = last.item<int64_t>();
+  if (least >= low && greatest < high) return;
+  std::string text = c10::str("index out of range in ", op.name, ": index ", least < low ? least : greatest, " lies outside [", low, ", ", high, ")");
+  TORCH_CHECK_INDEX(!index_error, text);
+  TORCH_CHECK(index_error, text);
 }
+
+void check_indices(const trace::Operator& op, const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
+  int64_t dim = 0;
+  for (const std::optional<at::Tensor>& index : indices) {
+    bool mask = index && index->defined() && (index->scalar_type() == at::kBool || index->scalar_type() == at::kByte);
+    if (index && index->defined() && !mask && dim < self.dim()) check_indices(op, *index, -self.size(dim), self.size(dim));
+    dim += mask ? index->dim() : 1;
+  }
+}
+
+int64_t size_of(const at::Tensor& t, int64_t dim) { return t.dim() == 0 ? 1 : t.size(dim); }
 
 }  // namespace cresset::device

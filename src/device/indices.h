@@ -1,11 +1,26 @@
-// Indices out of range are errors on the user's line, as far as their values are known without running anything.
+// Indices out of range are errors; compiled code would clamp them. Where the values are known they are checked on the user's line,
+// otherwise by the program that computes them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/List.h>
+
+#include <optional>
+
+#include "trace/node.h"
 
 namespace cresset::device {
 
-/// True, or raises IndexError if `indices` already has its values and one lies outside [0, n). Compiled code clamps.
-bool indices_in_range(const at::Tensor& indices, int64_t n);
+/// What eager raises for this operator.
+enum class IndexFailure { IndexError, RuntimeError };
+
+/// Checks low <= index < high for every index except `allowed`. Raises now if the values are there, or lets the program do so.
+void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t low, int64_t high, IndexFailure failure = IndexFailure::IndexError,
+                   std::optional<int64_t> allowed = std::nullopt);
+/// The same for x[indices], whose indices may be negative; masks have nothing to check.
+void check_indices(const trace::Operator& op, const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices);
+
+/// The size of a dimension; 1 for a tensor of rank 0.
+int64_t size_of(const at::Tensor& t, int64_t dim);
 
 }  // namespace cresset::device

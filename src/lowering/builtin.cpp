@@ -111,6 +111,17 @@ void lower_permute(Builder& b, const trace::Node& n) { b.set_results(b.transpose
 void lower_convert(Builder& b, const trace::Node&) { b.set_results(b.convert(b.operands[0], b.result_element())); }
 void lower_expand(Builder& b, const trace::Node&) { b.set_results(b.broadcast(b.operands[0], b.result_shape())); }
 
+void lower_any_outside(Builder& b, const trace::Node& n) {
+  Decoder d(b, n);
+  Value x = b.convert(d.tensor(), b.ops.getI64Type());
+  int64_t low = d.integer(), high = d.integer();
+  auto allowed = d.optional_integer();
+  auto limit = [&](int64_t v) { return b.constant(c10::Scalar(v), element_of(x), shape_of(x)); };
+  Value outside = b.logical_or(b.compare(Direction::LT, x, limit(low)), b.compare(Direction::GE, x, limit(high)));
+  if (allowed) outside = b.logical_and(outside, b.compare(Direction::NE, x, limit(*allowed)));
+  b.set_results(b.reduce<hlo::OrOp>(outside, wrap_all({}, rank_of(x)), 0));
+}
+
 void lower_bitcast(Builder& b, const trace::Node&) {
   // Flat both ways; bool is a byte, which StableHLO's i1 is not.
   Value v = flat(b, b.operands[0]);
@@ -147,6 +158,7 @@ const Operator permute = CRESSET_BUILTIN(permute);
 const Operator convert = CRESSET_BUILTIN(convert);
 const Operator bitcast = CRESSET_BUILTIN(bitcast);
 const Operator expand = CRESSET_BUILTIN(expand);
+const Operator any_outside = CRESSET_BUILTIN(any_outside);
 #undef CRESSET_BUILTIN
 
 }  // namespace cresset::trace::builtin

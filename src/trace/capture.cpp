@@ -84,6 +84,7 @@ void abort_capture() {
   if (!capture().active) return;
   // What was recorded on the stand-ins must never run: they forget it.
   for (const at::Tensor& t : capture().stand_ins) Cell::of(t).set_content({});
+  take_checks();
   capture() = {};
 }
 
@@ -135,6 +136,11 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
       out.input = -2;
     }
     captured->outputs_.push_back(std::move(out));
+  }
+  for (IndexCheck& check : take_checks()) {
+    size_t result = result_of(check.outside);
+    captured->checks_.push_back({std::move(check), result});
+    captured->checks_.back().first.outside = {};
   }
   Graph graph = make_graph(results);
   if (!results.empty()) captured->program_ = program_for(graph);
@@ -196,6 +202,8 @@ std::vector<at::Tensor> CapturedProgram::run(const std::vector<at::Tensor>& inpu
       result_pointers.push_back(buffers.back()->data());
     }
     program_->run(pointers.data(), result_pointers.data());
+    for (auto& [check, result] : checks_)
+      if (*static_cast<const bool*>(result_pointers[result])) check.raise();
   }
   for (auto& [input, result] : written_) {
     const at::Tensor& t = inputs[input];

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/program.h"
-#include "trace/node.h"
+#include "trace/step.h"
 
 namespace cresset::trace {
 
@@ -52,6 +52,7 @@ class CapturedProgram {
   std::vector<Output> outputs_;
   std::vector<TensorType> types_;                   // of the program's results
   std::vector<std::pair<int, size_t>> written_;     // input, result: written back
+  std::vector<std::pair<IndexCheck, size_t>> checks_;  // and the results that tell
   int randoms_ = 0;
 };
 

@@ -117,6 +117,7 @@ void Cell::set_content(Value v) {
   if (content_ && !pending()) origin_ = content_.node.get();
   content_ = std::move(v);
   last_ = {};
+  failure_.clear();
 }
 void Cell::resize(size_t size) {
   std::lock_guard lock(trace_mutex());

@@ -30,6 +30,9 @@ class Cell final : public c10::StorageImpl {
   Value content_as(at::ScalarType dtype);
   void set_content(Value v);
   bool pending() const;
+  /// Why the pending content can't be computed, or "": other work does not wait for it any more.
+  const std::string& failure() const { return failure_; }
+  void fail(std::string why) { failure_ = std::move(why); }
   /// Grows or shrinks the storage; bytes that stay keep their values.
   void resize(size_t bytes);
   /// The leaf that held the bytes before what is pending now.
@@ -45,6 +48,7 @@ class Cell final : public c10::StorageImpl {
   // The last full write, so that reading back through the same window (also a permuted one) needs no node.
   Value last_;
   at::DimVector last_sizes_, last_strides_;
+  std::string failure_;
   const Node* origin_ = nullptr;  // alive as long as the pending value refers to it; compared only
   Cell *previous_ = nullptr, *next_ = nullptr;
   friend Value read(const at::Tensor& t);

@@ -82,6 +82,7 @@ extern const Operator permute;   ///< (x) -> transposed; attribute: dims
 extern const Operator convert;   ///< (x) -> x in the result's dtype (value conversion as Tensor.to)
 extern const Operator bitcast;   ///< (x) -> the same bytes as the result's dtype; the last dimension scales by the ratio of sizes
 extern const Operator expand;    ///< (x) -> broadcast to the result's sizes (PyTorch's rules: trailing dimensions aligned)
+extern const Operator any_outside;  ///< (integers) -> bool, rank 0: one is < low or >= high; attributes: low, high, and a value that is allowed, or monostate
 }  // namespace builtin
 
 class Node final : public c10::intrusive_ptr_target {

@@ -35,6 +35,7 @@ struct Trace {
   int holders = 0;              // see hold_buffers
   bool executing = false;
   double execute_seconds = 0;
+  std::vector<IndexCheck> checks;  // of pending work
 
   std::vector<uint64_t> operators;                    // of this window, by hash
   std::vector<std::vector<uint64_t>> known_windows;   // of recent, different windows; the latest last
@@ -247,8 +248,8 @@ void end_window() {
   trace.where.clear();
 }
 
-// Runs what the cells wait for. With an error nothing has happened: they still wait.
-void execute(const std::vector<Cell*>& cells) {
+// Runs what the cells wait for. With an error nothing has happened: they still wait; a check that fails is thrown after the run.
+void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& checks) {
   static Counter executions("cresset.execute");
   Trace& trace = state();
   // Results: each pending value once.
@@ -266,6 +267,7 @@ void execute(const std::vector<Cell*>& cells) {
     }
     output_of.push_back(position);
   }
+  for (const IndexCheck& check : checks) outputs.push_back(check.outside);
   Graph graph = make_graph(outputs);
 
   // A buffer that only the trace still holds may be overwritten by its cell's new value.
@@ -321,29 +323,100 @@ void execute(const std::vector<Cell*>& cells) {
   std::vector<NodePtr> leaves;
   for (size_t j = 0; j < outputs.size(); ++j) leaves.push_back(NodeFactory::input(buffers[j], outputs[j].type()));
   for (size_t i = 0; i < cells.size(); ++i) cells[i]->materialise(leaves[output_of[i]]);
+  for (size_t i = 0; i < checks.size(); ++i)
+    if (*static_cast<const bool*>(results[outputs.size() - checks.size() + i])) throw checks[i];
+}
+
+// All of these cells that can be computed; the others remember why not. The first error, if there was one.
+std::optional<c10::Error> execute_possible(const std::vector<Cell*>& cells) {
+  try {
+    execute(cells, {});
+    return std::nullopt;
+  } catch (const c10::OutOfMemoryError&) {
+    throw;
+  } catch (const c10::Error& error) {
+    if (cells.size() == 1) {
+      cells[0]->fail(error.what_without_backtrace());
+      return error;
+    }
+    size_t half = cells.size() / 2;
+    auto first = execute_possible({cells.begin(), cells.begin() + half}), second = execute_possible({cells.begin() + half, cells.end()});
+    return first ? first : second;
+  }
+}
+
+}  // namespace
+
+void IndexCheck::raise() const {
+  std::ostringstream text;
+  text << "index out of range in " << op->name << ": an index lies outside [" << low << ", " << high << ")";
+  TORCH_CHECK_INDEX(!index_error, text.str());
+  TORCH_CHECK(index_error, text.str());
+}
+
+void check_later(const Operator& op, const Value& indices, int64_t low, int64_t high, std::optional<int64_t> allowed, bool index_error) {
+  std::lock_guard lock(trace_mutex());
+  Value outside = make_value(builtin::any_outside, {indices}, {low, high, allowed ? Attribute(*allowed) : Attribute()}, {at::kBool, {}});
+  for (const IndexCheck& known : state().checks)
+    if (known.outside == outside && known.op == &op) return;
+  state().checks.push_back({std::move(outside), &op, low, high, index_error});
+}
+
+std::vector<IndexCheck> take_checks() {
+  std::lock_guard lock(trace_mutex());
+  return std::exchange(state().checks, {});
+}
+
+namespace {
+
+// Runs all that is pending. What can't be computed does not keep the rest from it, and is returned; an index out of range is thrown.
+std::optional<c10::Error> run_pending() {
+  // What is recorded on a capture's stand-ins belongs to the captured program.
+  if (state().executing || capturing()) return std::nullopt;
+  struct WindowEnd {
+    ~WindowEnd() { end_window(); }
+  } at_exit;
+  std::vector<Cell*> cells;
+  for (Cell* c = Cell::first(); c; c = c->next())
+    if (c->pending() && c->failure().empty()) cells.push_back(c);
+  auto checks = take_checks();
+  if (cells.empty()) return std::nullopt;
+  try {
+    execute(cells, checks);
+    return std::nullopt;
+  } catch (const IndexCheck& failed) {
+    failed.raise();
+  } catch (const c10::OutOfMemoryError&) {
+    throw;
+  } catch (const c10::Error&) {
+  }
+  // The checks first: they read what the cells' programs may overwrite.
+  std::optional<IndexCheck> failed;
+  for (const IndexCheck& check : checks) {
+    try {
+      execute({}, {check});
+    } catch (const IndexCheck& outside) {
+      failed = outside;
+    } catch (const c10::Error&) {
+      // Its indices are what can't be computed; so is what reads them.
+    }
+  }
+  auto error = execute_possible(cells);
+  if (failed) failed->raise();
+  return error;
 }
 
 }  // namespace
 
 void sync() {
   std::lock_guard lock(trace_mutex());
-  // What is recorded on a capture's stand-ins belongs to the captured program.
-  if (state().executing || capturing()) return;
-  std::vector<Cell*> cells;
-  for (Cell* c = Cell::first(); c; c = c->next())
-    if (c->pending()) cells.push_back(c);
-  if (!cells.empty()) execute(cells);
-  end_window();
+  if (auto error = run_pending()) throw *error;
 }
 
 void run_for(Cell& cell) {
   std::lock_guard lock(trace_mutex());
-  try {
-    sync();
-  } catch (const c10::Error&) {
-    // Somebody else's value may be what can't be computed.
-    if (cell.pending()) execute({&cell});
-  }
+  if (cell.failure().empty()) run_pending();
+  TORCH_CHECK(cell.failure().empty(), cell.failure());
 }
 
 void bound_trace() {

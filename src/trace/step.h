@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,20 @@ void note_location(const Operator& op, std::string where);
 /// "file.py:12" of the running Python line outside PyTorch, or "". Set by the binding.
 extern std::string (*location_hook)();
 
-/// Runs what is pending so that this cell has bytes. If not everything that is pending can be compiled, what this cell needs.
+/// That indices lie outside [low, high) (`allowed` apart), in a program: compiled code clamps such indices.
+struct IndexCheck {
+  Value outside;  ///< builtin::any_outside
+  const Operator* op;
+  int64_t low, high;
+  bool index_error;  ///< the class eager raises: IndexError, or RuntimeError
+  void raise() const;
+};
+/// Lets the program that computes `indices` check them; it raises after it has run.
+void check_later(const Operator& op, const Value& indices, int64_t low, int64_t high, std::optional<int64_t> allowed, bool index_error);
+/// The checks recorded since the last execution, for a program that somebody else runs.
+std::vector<IndexCheck> take_checks();
+
+/// Runs what is pending so that this cell has bytes; raises if it could not be computed, whatever became of the rest.
 void run_for(Cell& cell);
 
 /// An optimizer step has ended: what is pending runs now, so that every step of a loop is the same program.

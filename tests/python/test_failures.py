@@ -1,0 +1,118 @@
+"""What can't be right raises, once and where it belongs: indices out of range, work that can't be compiled."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import torch_cresset
+
+OUTSIDE = [
+    ("gather", RuntimeError, lambda x, i: x.gather(0, i)),
+    ("scatter", RuntimeError, lambda x, i: x.scatter(0, i, 1.0)),
+    ("scatter_add", RuntimeError, lambda x, i: x.scatter_add(0, i, x)),
+    ("index_select", IndexError, lambda x, i: x.index_select(0, i)),
+    ("index_add", IndexError, lambda x, i: x.index_add(0, i, x)),
+    ("index", IndexError, lambda x, i: x[i]),
+    ("_index_put_impl_", IndexError, lambda x, i: x.index_put((i,), torch.zeros((), device=x.device))),
+    ("embedding", IndexError, lambda x, i: F.embedding(i, x[:, None])),
+    ("nll_loss_forward", IndexError, lambda x, i: F.nll_loss(x.expand(4, 4), i)),
+]
+
+
+@pytest.mark.parametrize("pending", [False, True])
+@pytest.mark.parametrize("name, error, function", OUTSIDE, ids=[case[0] for case in OUTSIDE])
+def test_index_out_of_range(name, error, function, pending):
+    x, index = torch.arange(4.0, device="cresset"), torch.tensor([0, 3, 1, 4]).to("cresset")
+    with pytest.raises(error):
+        function(x.cpu(), index.cpu())
+    if pending:
+        index = index + 0
+        result = function(x, index)
+        with pytest.raises(error, match=f"{name}.*outside.*4"):
+            result.cpu()
+        assert function(x, index - 1 if name in ("index", "_index_put_impl_") else index.clamp(0, 3)).cpu() is not None
+    else:
+        with pytest.raises(error, match=f"{name}.*index 4 lies outside"):
+            function(x, index)
+    torch_cresset.sync()
+
+
+def test_ignored_targets_are_in_range():
+    x, target = torch.randn(3, 5), torch.tensor([0, -100, 4])
+    expected = F.cross_entropy(x, target)
+    torch.testing.assert_close(F.cross_entropy(x.to("cresset"), target.to("cresset") + 0).cpu(), expected)
+
+
+def test_negative_indices_are_eager_s():
+    x, index = torch.arange(5.0), torch.tensor([-1, -5, 2])
+    torch.testing.assert_close(x.to("cresset")[index.to("cresset") + 0].cpu(), x[index])
+    result = x.to("cresset")[index.to("cresset") - 1]
+    with pytest.raises(IndexError, match="outside"):
+        result.cpu()
+
+
+def test_compiled_functions_check_indices():
+    @torch.compile(backend="cresset")
+    def take(x, i):
+        return x.index_select(0, i) * 2
+
+    x = torch.arange(4.0)
+    torch.testing.assert_close(take(x, torch.tensor([0, 3])), torch.tensor([0.0, 6.0]))
+    with pytest.raises(IndexError, match="index_select"):
+        take(x, torch.tensor([0, 4]))
+    torch.testing.assert_close(take(x, torch.tensor([1, 2])), torch.tensor([2.0, 4.0]))
+
+
+def uncompilable():
+    """Complex numbers have no code yet; recording them is no error."""
+    return torch.ones(3, dtype=torch.complex64, device="cresset") * 2
+
+
+def test_work_that_cannot_be_compiled_is_nobody_else_s_problem():
+    good = torch.ones(3, device="cresset") + 1
+    bad = uncompilable()
+    other = torch.ones(3, device="cresset") * 3
+    assert good.tolist() == [2, 2, 2]
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="cresset"):
+            bad.cpu()
+    assert other.tolist() == [3, 3, 3]
+    torch_cresset.sync()
+    later = other + good
+    assert later.tolist() == [5, 5, 5]
+    bad.zero_()
+
+
+def test_sync_raises_once():
+    bad = uncompilable()
+    with pytest.raises(RuntimeError, match="cresset"):
+        torch_cresset.sync()
+    torch_cresset.sync()
+    with pytest.raises(RuntimeError, match="cresset"):
+        (bad + 1).cpu()
+    torch_cresset.sync()
+
+
+@pytest.mark.parametrize("draw", [
+    lambda: torch.randint(0, 1000, (20,), device="cresset"),
+    lambda: torch.randperm(50, device="cresset"),
+    lambda: torch.empty(20, device="cresset").exponential_(),
+    lambda: torch.empty(20, device="cresset").bernoulli_(0.5),
+    lambda: torch.multinomial(torch.ones(30, device="cresset"), 10),
+])
+def test_every_random_operator_follows_the_seed(draw):
+    torch.manual_seed(3)
+    cpu = torch.rand(4)
+    first, second = draw().cpu(), draw().cpu()
+    torch.manual_seed(3)
+    assert torch.equal(torch.rand(4), cpu)
+    assert torch.equal(draw().cpu(), first)
+    assert not torch.equal(first, second)
+
+
+def test_a_fallback_leaves_the_cpu_s_generator_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(4)
+    torch.manual_seed(5)
+    torch.randperm(10, device="cresset").cpu()
+    assert torch.equal(torch.rand(4), expected)
