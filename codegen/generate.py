@@ -1,17 +1,19 @@
 """Reads ops/aten.yaml and PyTorch's own native_functions.yaml; writes the device's kernels, the operators' descriptions and
 the declarations of their lowerings.
 
-    python codegen/generate.py --ops ops/aten.yaml --lowerings src/lowering --out build/src/generated
+    python codegen/generate.py --ops ops/aten.yaml --composites ops/composites.yaml --lowerings src/lowering --out build/src/generated
+
+Which operators are emitted as composites says ops/composites.yaml (codegen/catalogue.py).
 
 An entry of ops/aten.yaml names a functional overload and says how it is treated:
 
     - func: gelu            # as in native_functions.yaml: name or name.overload
-      composite: true       # emitted as stablehlo.composite "aten.gelu"
       when: "dim >= 0"      # C++ over the arguments; where it is false the operator falls back to the CPU (counted)
       check: "f(op, index)" # C++ over `op` (trace::Operator) and the arguments, run before the operator is recorded; raises
       shape: own            # result shapes from shapes::<name> instead of PyTorch's meta function
       numbers: [lr]         # Scalar or float arguments that are inputs of the program from the start
       constants: [ord]      # Scalar arguments whose value decides what is emitted: never an input of the program
+      ignored: [max_q]      # arguments that the result does not depend on: neither recorded nor lowered
       kernel: own           # recorded by a kernel written by hand in src/device; only description and declaration are generated
       whole: true           # a gradient operator that PyTorch would decompose: kept whole (it has no second derivative then)
       random: true          # two more lowering arguments: seed and offset of the device's generator
@@ -26,6 +28,7 @@ import pathlib
 import re
 import sys
 
+import catalogue
 import yaml
 from torchgen import local
 from torchgen.api import cpp
@@ -34,7 +37,7 @@ from torchgen.gen import get_grouped_native_functions, parse_native_yaml
 from torchgen.model import BaseTy, BaseType, ListType, NativeFunctionsGroup, OptionalType
 from torchgen.packaged import __path__ as packaged_path
 
-KEYS = {"func", "composite", "when", "check", "shape", "numbers", "constants", "kernel", "random", "whole"}
+KEYS = {"func", "ignored", "when", "check", "shape", "numbers", "constants", "kernel", "random", "whole"}
 IGNORED = {BaseTy.Layout, BaseTy.Device, BaseTy.MemoryFormat}
 PARTS = 4
 
@@ -75,7 +78,7 @@ def read_table(path):
             near = difflib.get_close_matches(unknown[0], KEYS, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(KEYS))}"
             raise TableError(f"{where}: {entry['func']}: unknown key {unknown[0]!r}{hint}")
-        for key in ("composite", "random", "whole"):
+        for key in ("random", "whole"):
             if not isinstance(entry.get(key, False), bool):
                 raise TableError(f"{where}: {entry['func']}: {key} is true or false, not {entry[key]!r}")
         for key in ("shape", "kernel"):
@@ -91,8 +94,9 @@ def read_table(path):
 class Argument:
     """One argument of the schema: how it is recorded, decoded and declared."""
 
-    def __init__(self, argument, numbers, constants):
+    def __init__(self, argument, numbers, constants, ignored):
         self.name = argument.name
+        self.default = argument.default
         self.optional = isinstance(argument.type, OptionalType)
         inner = argument.type.elem if self.optional else argument.type
         self.list = isinstance(inner, ListType)
@@ -107,7 +111,7 @@ class Argument:
         self.number = argument.name in numbers
         self.constant = argument.name in constants
         self.tensor = self.base == BaseTy.Tensor
-        self.ignored = self.base in IGNORED or argument.name == "pin_memory"
+        self.ignored = self.base in IGNORED or argument.name == "pin_memory" or argument.name in ignored
         self.generator = self.base == BaseTy.Generator
         self.scalar = self.base == BaseTy.Scalar or self.number
 
@@ -157,16 +161,17 @@ class Entry:
     def __init__(self, entry, group, function, functions):
         self.name = entry["func"]
         self.options = entry
+        self.composite = None  # its name
         self.function = function
         self.group = group
         self.id = identifier(self.name, functions)
         schema = function.func
         try:
-            self.arguments = [Argument(a, entry.get("numbers", []), entry.get("constants", [])) for a in schema.arguments.flat_non_out]
+            self.arguments = [Argument(a, entry.get("numbers", []), entry.get("constants", []), entry.get("ignored", [])) for a in schema.arguments.flat_non_out]
         except TableError as error:
             raise TableError(f"{entry['where']}: {self.name}: {error}")
         names = [a.name for a in self.arguments]
-        for key in ("numbers", "constants"):
+        for key in ("numbers", "constants", "ignored"):
             for argument in entry.get(key, []):
                 if argument not in names:
                     raise TableError(f"{entry['where']}: {self.name}: {key} names {argument!r}, but the arguments are {', '.join(names)}")
@@ -183,6 +188,11 @@ class Entry:
     def overload(self):
         return self.name.partition(".")[2]
 
+    def attribute_text(self):
+        """The composite's attributes with their defaults, for the documentation."""
+        shown = [a for a in self.arguments if not (a.ignored or a.generator or a.tensor or a.number)]
+        return ", ".join(f"{a.name}" + ("" if a.default is None else f" = {a.default}") for a in shown)
+
     def declaration(self):
         arguments = [f"{a.declared()} {a.name}" for a in self.arguments if not (a.ignored or a.generator)]
         if self.random:
@@ -197,7 +207,7 @@ class Entry:
         decoded = "".join(f", {a.decode()}" for a in self.arguments if not (a.ignored or a.generator))
         if self.random:
             decoded += ", d.scalar(), d.scalar()"
-        composite = str(bool(self.options.get("composite"))).lower()
+        composite = f'"{self.composite}"' if self.composite else "nullptr"
         # Braces keep the decoding in the order of the arguments.
         locals_ = "".join(f" auto&& a{i} = {x};" for i, x in enumerate(decoded.split(", ")[1:]))
         passed = "".join(f", a{i}" for i in range(len(decoded.split(", ")) - 1))
@@ -314,7 +324,9 @@ def check_lowerings(entries, folder, table):
     defined = {}
     for path in sorted(folder.glob("*.cpp")):
         text = re.sub(r"\nnamespace \{\n.*?\n\}  // namespace\n", "\n", path.read_text(), flags=re.DOTALL)
-        if "namespace cresset::lowering::aten {" in text:
+        at = re.search(r"^namespace (cresset::lowering::)?aten \{", text, re.MULTILINE)
+        if at:
+            text = text[at.start():]
             defined |= {name: path for name in re.findall(r"^Values? (\w+)\(Builder& b\b", text, re.MULTILINE)}
     missing = [e for e in entries if e.id not in defined]
     if missing:
@@ -336,7 +348,7 @@ def write(path, text):
         path.write_text(text)
 
 
-def generate(entries, out):
+def generate(entries, composites, out):
     write(out / "lowerings.h", HEADER + '#pragma once\n#include "lowering/builder.h"\n\nnamespace cresset::lowering::aten {\n\n' +
           "\n".join(e.declaration() for e in entries) + "\n\n}  // namespace cresset::lowering::aten\n")
     write(out / "operators.h", HEADER + '#pragma once\n#include "trace/node.h"\n\nnamespace cresset::op {\n\n' +
@@ -355,22 +367,30 @@ def generate(entries, out):
               "namespace cresset {\nnamespace {\n\n" + "\n".join(text for _, _, text in mine) +
               "\nTORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {\n" +
               "".join(f'  m.impl("{schema}", TORCH_FN({name}));\n' for schema, name, _ in mine) + "}\n\n}  // namespace\n}  // namespace cresset\n")
+    write(out / "catalogue.inc", HEADER + catalogue.table(composites))
+    by_name = {e.name: e for e in entries}
+    write(out / "composites.md", "# Composites\n\nGenerated from `ops/composites.yaml`.\n\n" +
+          catalogue.documentation(composites, lambda c: by_name[c.operators[0]].attribute_text()))
     write(out / "operators.md", "# Operators\n\nGenerated from `ops/aten.yaml`.\n\n| operator | composite | condition |\n|---|---|---|\n" +
-          "".join(f"| `{e.name}` | {'`aten.' + e.base + '`' if e.options.get('composite') else ''} | {e.options.get('when', '')} |\n" for e in entries))
+          "".join(f"| `{e.name}` | {f'`{e.composite}`' if e.composite else ''} | {e.options.get('when', '')} |\n" for e in entries))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ops", type=pathlib.Path, required=True)
+    parser.add_argument("--composites", type=pathlib.Path)
     parser.add_argument("--lowerings", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     options = parser.parse_args()
     try:
         entries = resolve(read_table(options.ops), native_functions())
         check_lowerings(entries, options.lowerings, options.ops)
-    except TableError as error:
+        composites = catalogue.read(options.composites, [e.name for e in entries]) if options.composites else []
+    except (TableError, catalogue.CatalogueError) as error:
         sys.exit(f"error: {error}")
-    generate(entries, options.out)
+    for entry in entries:
+        entry.composite = next((c.name for c in composites if entry.name in c.operators), None)
+    generate(entries, composites, options.out)
 
 
 if __name__ == "__main__":

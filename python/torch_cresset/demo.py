@@ -117,7 +117,7 @@ the step as StableHLO              {largest['path']}""")
         problems.append(f"operators fell back to the CPU: {fallen}")
     if compiles[-1] != compiles[1]:
         problems.append("programs were compiled after the second step:\n" + torch_cresset.metrics_report())
-    for name in ("aten.gelu", "aten.gelu_backward", "aten.native_layer_norm", "aten.native_layer_norm_backward"):
+    for name in ("aten.gelu", "aten.gelu_backward", "aten.layer_norm", "aten.layer_norm_backward", "aten.scaled_dot_product_attention", "aten.scaled_dot_product_attention_backward"):
         if found[name] < runs[0].config.n_layer:
             problems.append(f"composite {name} is missing in the step")
     if problems:

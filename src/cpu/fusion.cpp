@@ -211,7 +211,8 @@ class Fuser {
     for (auto& [op, role] : ordered) fusion.roles.insert({op, role});
     auto is_computed_here = [&](Value v) { return v.getDefiningOp() && fusion.roles.count(v.getDefiningOp()); };
     auto read = [&](Value v) {
-      if (!is_computed_here(v) && !is_splat(v.getDefiningOp())) fusion.inputs.insert(v);
+      // A product reads its operands from memory; everybody else writes a repeated number into the code.
+      if (!is_computed_here(v) && (fusion.kind == Fusion::Dot || !is_splat(v.getDefiningOp()))) fusion.inputs.insert(v);
     };
     for (auto& [op, role] : ordered) {
       for (Value v : op->getOperands()) read(v);

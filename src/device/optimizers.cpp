@@ -1,109 +1,97 @@
-// Fused optimizers take lists of parameters. Each parameter's update is recorded as ordinary operators, which the compiler
-// fuses into one loop; the number of steps stays on the device, the learning rate is an input of the program.
+// Fused optimizers: one operator, and one composite, for each parameter, recorded like any other. So they fuse with the backward
+// that makes the gradients, and the learning rate, a number or a tensor, is an input of the program.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
-#include <vector>
+#include "device/shapes.h"
+#include "generated/operators.h"
+#include "trace/cell.h"
+#include "trace/recorder.h"
 
 namespace cresset {
 namespace {
 
 using MaybeTensor = std::optional<at::Tensor>;
 
-// What a gradient scaler asks of one parameter's update: the gradient divided by the scale, and nothing changed where an
-// infinity was found.
-class Unscaled {
- public:
-  Unscaled(std::vector<at::Tensor> state, const at::Tensor& grad, const MaybeTensor& scale, const MaybeTensor& found_inf) : state_(std::move(state)) {
-    if (found_inf && found_inf->defined()) {
-      keep_ = found_inf->eq(1);
-      for (const at::Tensor& t : state_) before_.push_back(t.clone());
-    }
-    if (scale && scale->defined()) {
-      at::Tensor unscaled = grad;
-      unscaled.div_(*scale);
-    }
-  }
-  void finish() {
-    for (size_t i = 0; i < before_.size(); ++i) state_[i].copy_(at::where(keep_, before_[i], state_[i]));
-  }
+trace::Value rate_of(double lr) { return {trace::NodeFactory::scalar(c10::bit_cast<uint64_t>(lr), at::kDouble), 0}; }
+trace::Value rate_of(const at::Tensor& lr) {
+  if (lr.device().is_cpu()) return rate_of(lr.item<double>());
+  return trace::expanded(trace::read(lr), {});
+}
 
- private:
-  std::vector<at::Tensor> state_, before_;
-  at::Tensor keep_;
-};
+// The tensor that a parameter has in this list, if the list is in use.
+at::TensorList one(at::TensorList list, size_t i) { return list.empty() ? list : list.slice(i, 1); }
 
-struct Adam {
-  double beta1, beta2, weight_decay, eps;
-  bool amsgrad, maximize;
-  bool decoupled;  // Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019); otherwise Adam's L2 term
-};
-
-// `lr` is a number or a tensor.
 template <class Rate>
-void adam(at::TensorList parameters, at::TensorList grads, at::TensorList averages, at::TensorList squares, at::TensorList max_squares, at::TensorList steps,
-          const Rate& lr, const Adam& a, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    at::Tensor p = parameters[i], m = averages[i], v = squares[i];
-    std::vector<at::Tensor> state{p, grads[i], m, v};
-    if (a.amsgrad) state.push_back(max_squares[i]);
-    Unscaled update(std::move(state), grads[i], grad_scale, found_inf);
-    at::Tensor g = a.maximize ? grads[i].neg() : grads[i];
-    if (a.weight_decay != 0 && a.decoupled) p.mul_(1 - lr * a.weight_decay);
-    if (a.weight_decay != 0 && !a.decoupled) g = g.add(p, a.weight_decay);
-    m.lerp_(g, 1 - a.beta1);
-    v.mul_(a.beta2).addcmul_(g, g, 1 - a.beta2);
-    if (a.amsgrad) {
-      at::Tensor largest = max_squares[i];
-      largest.copy_(at::maximum(largest, v));
-      v = largest;
-    }
-    // In double: 1 - 0.999 in f32 is wrong in the fifth digit.
-    at::Tensor step = steps[i].to(at::kDouble);
-    at::Tensor correction1 = at::pow(a.beta1, step).neg().add(1), correction2 = at::pow(a.beta2, step).neg().add(1).sqrt();
-    at::Tensor rate = correction1.reciprocal().mul_(lr);
-    p.sub_(m.mul(rate).div(v.sqrt().div(correction2).add(a.eps)));
-    update.finish();
+void adam(const trace::Operator& op, at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs,
+          at::TensorList state_steps, const Rate& lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+          const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+  trace::Value rate = rate_of(lr);
+  bool scaled = grad_scale && grad_scale->defined();
+  for (size_t i = 0; i < self.size(); ++i) {
+    trace::Recorder r(op, true);
+    r.tensors(one(self, i), "self");
+    r.tensors(one(grads, i), "grads");
+    r.tensors(one(exp_avgs, i), "exp_avgs");
+    r.tensors(one(exp_avg_sqs, i), "exp_avg_sqs");
+    r.tensors(amsgrad ? one(max_exp_avg_sqs, i) : at::TensorList(), "max_exp_avg_sqs");
+    r.tensors(one(state_steps, i), "state_steps");
+    r.number(rate);
+    for (double number : {beta1, beta2, weight_decay, eps}) r.attribute(trace::Attribute(number));
+    for (bool flag : {amsgrad, maximize}) r.attribute(trace::Attribute(flag));
+    r.tensor(grad_scale, "grad_scale");
+    r.tensor(found_inf, "found_inf");
+    r.infer_layouts([&] {
+      using shapes::like;
+      return shapes::Layouts{like(self[i]), scaled ? like(grads[i]) : shapes::undefined(), like(exp_avgs[i]), like(exp_avg_sqs[i]),
+                             amsgrad ? like(max_exp_avg_sqs[i]) : shapes::undefined()};
+    });
+    r.write(self[i], 0);
+    if (scaled) r.write(grads[i], 1);
+    r.write(exp_avgs[i], 2);
+    r.write(exp_avg_sqs[i], 3);
+    if (amsgrad) r.write(max_exp_avg_sqs[i], 4);
   }
 }
 
-template <bool decoupled, class Rate>
+template <const trace::Operator& op, class Rate>
 void fused_adam(at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs,
                 at::TensorList state_steps, Rate lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
                 const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
-  adam(self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, {beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled}, grad_scale,
-       found_inf);
+  adam(op, self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, grad_scale, found_inf);
 }
 
 template <class Rate>
 void fused_sgd(at::TensorList self, at::TensorList grads, at::TensorList buffers, double weight_decay, double momentum, Rate lr, double dampening, bool nesterov,
                bool maximize, bool is_first_step, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+  trace::Value rate = rate_of(lr);
+  bool scaled = grad_scale && grad_scale->defined(), moves = momentum != 0;
   for (size_t i = 0; i < self.size(); ++i) {
-    at::Tensor p = self[i];
-    std::vector<at::Tensor> state{p, grads[i]};
-    if (momentum != 0) state.push_back(buffers[i]);
-    Unscaled update(std::move(state), grads[i], grad_scale, found_inf);
-    at::Tensor g = maximize ? grads[i].neg() : grads[i];
-    if (weight_decay != 0) g = g.add(p, weight_decay);
-    if (momentum != 0) {
-      at::Tensor buffer = buffers[i];
-      if (is_first_step) {
-        buffer.copy_(g);
-      } else {
-        buffer.mul_(momentum).add_(g, 1 - dampening);
-      }
-      g = nesterov ? g.add(buffer, momentum) : buffer;
-    }
-    p.sub_(g.mul(lr));
-    update.finish();
+    trace::Recorder r(op::_fused_sgd, true);
+    r.tensors(one(self, i), "self");
+    r.tensors(one(grads, i), "grads");
+    r.tensors(moves ? one(buffers, i) : at::TensorList(), "momentum_buffer_list");
+    for (double number : {weight_decay, momentum}) r.attribute(trace::Attribute(number));
+    r.number(rate);
+    r.attribute(trace::Attribute(dampening));
+    for (bool flag : {nesterov, maximize, is_first_step}) r.attribute(trace::Attribute(flag));
+    r.tensor(grad_scale, "grad_scale");
+    r.tensor(found_inf, "found_inf");
+    r.infer_layouts([&] {
+      using shapes::like;
+      return shapes::Layouts{like(self[i]), scaled ? like(grads[i]) : shapes::undefined(), moves ? like(buffers[i]) : shapes::undefined()};
+    });
+    r.write(self[i], 0);
+    if (scaled) r.write(grads[i], 1);
+    if (moves) r.write(buffers[i], 2);
   }
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_fused_adamw_", TORCH_FN((&fused_adam<true, double>)));
-  m.impl("_fused_adamw_.tensor_lr", TORCH_FN((&fused_adam<true, const at::Tensor&>)));
-  m.impl("_fused_adam_", TORCH_FN((&fused_adam<false, double>)));
-  m.impl("_fused_adam_.tensor_lr", TORCH_FN((&fused_adam<false, const at::Tensor&>)));
+  m.impl("_fused_adamw_", TORCH_FN((&fused_adam<op::_fused_adamw, double>)));
+  m.impl("_fused_adamw_.tensor_lr", TORCH_FN((&fused_adam<op::_fused_adamw, const at::Tensor&>)));
+  m.impl("_fused_adam_", TORCH_FN((&fused_adam<op::_fused_adam, double>)));
+  m.impl("_fused_adam_.tensor_lr", TORCH_FN((&fused_adam<op::_fused_adam, const at::Tensor&>)));
   m.impl("_fused_sgd_", TORCH_FN((&fused_sgd<double>)));
   m.impl("_fused_sgd_.tensor_lr", TORCH_FN((&fused_sgd<const at::Tensor&>)));
 }

@@ -20,6 +20,21 @@ Layouts native_layer_norm_backward(const at::Tensor& grad_out, const at::Tensor&
   auto of = [&](bool wanted, const std::optional<at::Tensor>& t) { return wanted && t && t->defined() ? like(*t) : undefined(); };
   return {mask[0] ? contiguous(input.sizes(), input.scalar_type()) : undefined(), of(mask[1], weight), of(mask[2], bias)};
 }
+Layouts _fused_rms_norm(const at::Tensor& input, at::IntArrayRef normalized_shape, const std::optional<at::Tensor>& weight, std::optional<double>) {
+  int64_t rank = input.dim(), inner = int64_t(normalized_shape.size());
+  TORCH_CHECK(inner > 0 && rank >= inner && input.sizes().slice(rank - inner) == normalized_shape, "Given normalized_shape=", normalized_shape,
+              ", expected input with shape [*", normalized_shape, "], but got input of size ", input.sizes());
+  TORCH_CHECK(!weight || !weight->defined() || weight->sizes() == normalized_shape, "Expected weight to be of same shape as normalized_shape, but got weight of shape ",
+              weight ? weight->sizes() : at::IntArrayRef(), " and normalized_shape = ", normalized_shape);
+  TORCH_CHECK(at::isFloatingType(input.scalar_type()), "rms_norm: expected a floating-point input, got ", input.scalar_type());
+  at::DimVector outer(input.sizes());
+  std::fill(outer.end() - inner, outer.end(), 1);
+  return {contiguous(input.sizes(), input.scalar_type()), contiguous(outer, input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat)};
+}
+Layouts _fused_rms_norm_backward(const at::Tensor&, const at::Tensor& input, at::IntArrayRef, const at::Tensor&, const std::optional<at::Tensor>& weight,
+                                 std::array<bool, 2> mask) {
+  return {mask[0] ? contiguous(input.sizes(), input.scalar_type()) : undefined(), mask[1] && weight && weight->defined() ? like(*weight) : undefined()};
+}
 Layouts native_batch_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>&,
                                    const std::optional<at::Tensor>&, const std::optional<at::Tensor>& save_mean, const std::optional<at::Tensor>&, bool, double,
                                    std::array<bool, 3> mask) {

@@ -16,6 +16,9 @@ trace::Layout undefined();
 Layouts native_layer_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape, const at::Tensor& mean,
                                    const at::Tensor& rstd, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                                    std::array<bool, 3> output_mask);
+Layouts _fused_rms_norm(const at::Tensor& input, at::IntArrayRef normalized_shape, const std::optional<at::Tensor>& weight, std::optional<double> eps);
+Layouts _fused_rms_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape, const at::Tensor& rstd,
+                                 const std::optional<at::Tensor>& weight, std::array<bool, 2> output_mask);
 Layouts native_batch_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, const std::optional<at::Tensor>& weight,
                                    const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
                                    const std::optional<at::Tensor>& save_mean, const std::optional<at::Tensor>& save_invstd, bool train, double eps,

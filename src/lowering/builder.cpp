@@ -62,6 +62,16 @@ Value Builder::iota(int64_t dim, ArrayRef<int64_t> shape, Type element) {
 Value Builder::integers(ArrayRef<int64_t> values) {
   return create<hlo::ConstantOp>(DenseElementsAttr::get(RankedTensorType::get({int64_t(values.size())}, ops.getI64Type()), values));
 }
+Value Builder::numbers(ArrayRef<double> values, Type element, ArrayRef<int64_t> shape) {
+  SmallVector<APFloat> rounded;
+  for (double v : values) {
+    APFloat x(v);
+    bool lost;
+    x.convert(cast<FloatType>(element).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+    rounded.push_back(x);
+  }
+  return create<hlo::ConstantOp>(DenseElementsAttr::get(RankedTensorType::get(shape, element), rounded));
+}
 Value Builder::scalar(const Scalar& s, Type element, ArrayRef<int64_t> shape) {
   return s.operand ? broadcast(convert(s.operand, element), shape) : constant(s.value, element, shape);
 }

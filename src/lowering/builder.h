@@ -61,6 +61,7 @@ class Builder {
   Value like(double v, Value x) { return constant(v, element_of(x), shape_of(x)); }
   Value iota(int64_t dim, llvm::ArrayRef<int64_t> shape, mlir::Type element);
   Value integers(llvm::ArrayRef<int64_t> values);  // 1-d i64
+  Value numbers(llvm::ArrayRef<double> values, mlir::Type element, llvm::ArrayRef<int64_t> shape);
   /// A Scalar as a tensor.
   Value scalar(const Scalar& s, mlir::Type element, llvm::ArrayRef<int64_t> shape = {});
   Value scalar_like(const Scalar& s, Value x) { return scalar(s, element_of(x), shape_of(x)); }

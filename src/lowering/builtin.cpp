@@ -147,9 +147,9 @@ const char* const no_attributes[] = {nullptr};
 namespace cresset::trace::builtin {
 
 using namespace lowering;
-#define CRESSET_BUILTIN(name) {"cresset::" #name, "", &builtin_counter, false, &lower_##name, no_attributes}
-const Operator input{"cresset::input", "", &builtin_counter, false, &lower_leaf, no_attributes};
-const Operator scalar{"cresset::scalar", "", &builtin_counter, false, &lower_leaf, no_attributes};
+#define CRESSET_BUILTIN(name) {"cresset::" #name, "", &builtin_counter, nullptr, &lower_##name, no_attributes}
+const Operator input{"cresset::input", "", &builtin_counter, nullptr, &lower_leaf, no_attributes};
+const Operator scalar{"cresset::scalar", "", &builtin_counter, nullptr, &lower_leaf, no_attributes};
 const Operator constant = CRESSET_BUILTIN(constant);
 const Operator window_read = CRESSET_BUILTIN(window_read);
 const Operator window_write = CRESSET_BUILTIN(window_write);

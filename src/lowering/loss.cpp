@@ -78,6 +78,32 @@ Value mse_loss_backward(Builder& b, Value grad_output, Value self, Value target,
   auto [x, y] = b.promoted(self, target);
   return to(b, b.mul(spread_gradient(b, grad_output, x, reduction), b.mul(b.sub(x, y), 2)));
 }
+// Quadratic up to `delta`, then linear.
+Value huber_loss(Builder& b, Value self, Value target, int64_t reduction, double delta) {
+  auto [x, y] = b.promoted(self, target);
+  Value d = b.abs(b.sub(x, y)), limit = b.like(delta, d);
+  Value linear = b.mul(b.add(d, -0.5 * delta), delta), quadratic = b.mul(b.mul(d, d), 0.5);
+  return reduced(b, b.select(b.compare(Direction::LE, d, limit), quadratic, linear), reduction);
+}
+Value huber_loss_backward(Builder& b, Value grad_output, Value self, Value target, int64_t reduction, double delta) {
+  auto [x, y] = b.promoted(self, target);
+  Value d = b.sub(x, y), limit = b.like(delta, d);
+  return to(b, b.mul(spread_gradient(b, grad_output, x, reduction), b.max(b.min(d, limit), b.neg(limit))));
+}
+// The same divided by `beta`, which may be 0.
+Value smooth_l1_loss(Builder& b, Value self, Value target, int64_t reduction, double beta) {
+  auto [x, y] = b.promoted(self, target);
+  Value d = b.abs(b.sub(x, y));
+  if (beta == 0) return reduced(b, d, reduction);
+  Value linear = b.add(d, -0.5 * beta), quadratic = b.mul(b.mul(d, d), 0.5 / beta);
+  return reduced(b, b.select(b.compare(Direction::LT, d, b.like(beta, d)), quadratic, linear), reduction);
+}
+Value smooth_l1_loss_backward(Builder& b, Value grad_output, Value self, Value target, int64_t reduction, double beta) {
+  auto [x, y] = b.promoted(self, target);
+  Value d = b.sub(x, y), slope = b.create<hlo::SignOp>(d);
+  if (beta != 0) slope = b.max(b.min(b.mul(d, 1 / beta), b.like(1, d)), b.like(-1, d));
+  return to(b, b.mul(spread_gradient(b, grad_output, x, reduction), slope));
+}
 // Logarithms are bounded by -100, as ATen does.
 Value binary_cross_entropy(Builder& b, Value self, Value target, Value weight, int64_t reduction) {
   Value x = self, t = b.convert(target, element_of(self));

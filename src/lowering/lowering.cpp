@@ -78,7 +78,7 @@ class GraphLowering {
     Values operands;
     for (const trace::Value& v : n.operands()) operands.push_back(v ? values_[v.node.get()][v.index] : Value());
     Location loc = NameLoc::get(b_.getStringAttr(n.op().name));
-    if (n.op().composite && composites_.keeps(n.op())) return lower_composite(n, operands, loc);
+    if (n.op().composite && composites_.keeps(n.op().composite)) return lower_composite(n, operands, loc);
     return lower_plainly(n, operands, loc);
   }
 
@@ -110,7 +110,7 @@ class GraphLowering {
     DictionaryAttr attributes = composite_attributes(b_, n);
     out << attributes;
     for (Type t : results) out << t;
-    std::string base = "aten." + StringRef(n.op().name).split("::").second.str();
+    std::string base = n.op().composite;
     std::string& function = decompositions_[key];
     if (function.empty()) {
       function = base + ".impl_" + std::to_string(counts_[base]++);
@@ -140,9 +140,8 @@ class GraphLowering {
 
 }  // namespace
 
-bool CompositeSelection::keeps(const trace::Operator& op) const {
-  StringRef name = StringRef(op.name).split("::").second;
-  return all || llvm::any_of(names, [&](const std::string& n) { return name == n || "aten." + name.str() == n; });
+bool CompositeSelection::keeps(StringRef name) const {
+  return all || llvm::any_of(names, [&](const std::string& n) { return name == n || name == "aten." + n; });
 }
 std::string CompositeSelection::key() const {
   if (all) return "all";

@@ -9,7 +9,7 @@ namespace cresset::lowering {
 
 /// Which composites stay whole: CRESSET_COMPOSITES=all|none|name,name with names as "aten.gelu" or "gelu".
 struct CompositeSelection {
-  bool keeps(const trace::Operator& op) const;
+  bool keeps(llvm::StringRef composite) const;
   std::string key() const;  ///< for the program cache
   static CompositeSelection from_environment();
   bool all = true;

@@ -88,6 +88,39 @@ Values native_layer_norm_backward(Builder& b, Value grad_out, Value input, llvm:
   return results;
 }
 
+// Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019). Without `eps` it is the input type's own.
+Values _fused_rms_norm(Builder& b, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value weight, std::optional<double> eps) {
+  Value x = b.upcast(input);
+  int64_t rank = rank_of(x), first = rank - int64_t(normalized_shape.size());
+  Dims dims = range(first, rank);
+  double n = 1;
+  for (int64_t d : normalized_shape) n *= double(d);
+  llvm::APFloat one = llvm::APFloat::getOne(mlir::cast<mlir::FloatType>(element_of(x)).getFloatSemantics()), above = one;
+  above.next(false);
+  double least = (above - one).convertToDouble();
+  Value rstd = b.rsqrt(b.add(b.mul(b.sum(b.mul(x, x), dims), 1 / n), eps.value_or(least)));
+  Value y = b.mul(x, b.spread(rstd, dims, shape_of(x)));
+  if (weight) y = b.mul(y, b.broadcast(b.convert(weight, element_of(y)), shape_of(y)));
+  return {to(b, y, 0), to(b, rstd, 1)};
+}
+Values _fused_rms_norm_backward(Builder& b, Value grad_out, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value rstd, Value weight,
+                                const std::vector<bool>& output_mask) {
+  Value g = b.upcast(grad_out), x = b.upcast(input);
+  int64_t rank = rank_of(x), first = rank - int64_t(normalized_shape.size());
+  Dims dims = range(first, rank), outer = range(0, first), outer_shape(shape_of(x).take_front(first));
+  double n = 1;
+  for (int64_t d : normalized_shape) n *= double(d);
+  Value r = b.spread(b.reshape(b.convert(rstd, element_of(x)), outer_shape), dims, shape_of(x)), x_hat = b.mul(x, r);
+  Values results(2);
+  if (output_mask[0]) {
+    Value scaled = weight ? b.mul(g, b.broadcast(b.convert(weight, element_of(g)), shape_of(g))) : g;
+    Value mean = b.spread(b.mul(b.sum(b.mul(scaled, x_hat), dims), 1 / n), dims, shape_of(x));
+    results[0] = to(b, b.mul(r, b.sub(scaled, b.mul(x_hat, mean))), 0);
+  }
+  if (output_mask[1] && weight) results[1] = to(b, b.sum(b.mul(g, x_hat), outer), 1);
+  return results;
+}
+
 Values native_batch_norm(Builder& b, Value input, Value weight, Value bias, Value running_mean, Value running_var, bool training, double momentum, double eps) {
   Value x = b.upcast(input);
   Dims dims{0};

@@ -3,8 +3,9 @@
 #include <cmath>
 
 #include "generated/lowerings.h"
+#include "lowering/random.h"
 
-namespace cresset::lowering::aten {
+namespace cresset::lowering {
 namespace {
 
 // Uniform 32-bit words (as i64 in [0, 2^32)) for `n` elements.
@@ -30,14 +31,18 @@ Value philox(Builder& b, int64_t n, const Scalar& seed, const Scalar& offset) {
   return b.slice(b.reshape(b.concatenate(words, 1), {blocks * 4}), 0, 0, n);
 }
 
-// In [0, 1), a multiple of 2^-digits.
-Value uniform(Builder& b, llvm::ArrayRef<int64_t> shape, const Scalar& seed, const Scalar& offset, int digits = 24) {
+}  // namespace
+
+Value uniform_numbers(Builder& b, llvm::ArrayRef<int64_t> shape, const Scalar& seed, const Scalar& offset, int digits) {
   int64_t n = 1;
   for (int64_t d : shape) n *= d;
   Value bits = philox(b, n, seed, offset);
   Value top = b.create<hlo::ShiftRightLogicalOp>(bits, b.constant(c10::Scalar(32 - digits), element_of(bits), shape_of(bits)));
   return b.reshape(b.mul(b.convert(top, b.ops.getF32Type()), std::ldexp(1.0, -digits)), shape);
 }
+
+namespace aten {
+namespace {
 
 Value to(Builder& b, Value v, size_t i = 0) { return b.convert(v, b.result_element(i)); }
 
@@ -46,7 +51,7 @@ Value to(Builder& b, Value v, size_t i = 0) { return b.convert(v, b.result_eleme
 Values native_dropout(Builder& b, Value input, double p, std::optional<bool> train, Scalar seed, Scalar offset) {
   mlir::Type i1 = b.ops.getI1Type();
   if (!train.value_or(true) || p == 0) return {input, b.constant(1.0, i1, shape_of(input))};
-  Value u = uniform(b, shape_of(input), seed, offset);
+  Value u = uniform_numbers(b, shape_of(input), seed, offset);
   Value mask = b.compare(Direction::GE, u, b.like(p, u));
   Value kept = b.select(mask, b.mul(input, p < 1 ? 1 / (1 - p) : 0), b.like(0, input));
   return {kept, mask};
@@ -54,20 +59,21 @@ Values native_dropout(Builder& b, Value input, double p, std::optional<bool> tra
 Value uniform(Builder& b, Value self, double from, double to_, Scalar seed, Scalar offset) {
   // As many bits as the type holds: more of them would round up to 1.
   mlir::Type element = b.result_element();
-  Value u = uniform(b, b.result_shape(), seed, offset, element.isBF16() ? 8 : element.isF16() ? 11 : 24);
+  Value u = uniform_numbers(b, b.result_shape(), seed, offset, element.isBF16() ? 8 : element.isF16() ? 11 : 24);
   return to(b, b.add(b.mul(u, to_ - from), from));
 }
 Value normal_functional(Builder& b, Value self, double mean, double std, Scalar seed, Scalar offset) {
   // Box and Muller 1958, two uniforms for each element.
   int64_t n = type_of(self).getNumElements();
-  Value u = uniform(b, {2 * n}, seed, offset);
+  Value u = uniform_numbers(b, {2 * n}, seed, offset);
   Value radius = b.sub(b.constant(1.0, element_of(u), {n}), b.slice(u, 0, 0, n)), angle = b.slice(u, 0, n, 2 * n);
   Value z = b.mul(b.sqrt(b.mul(b.log(radius), -2)), b.create<hlo::CosineOp>(b.mul(angle, 2 * M_PI)));
   return to(b, b.reshape(b.add(b.mul(z, std), mean), b.result_shape()));
 }
 Value bernoulli_p(Builder& b, Value self, double p, Scalar seed, Scalar offset) {
-  Value u = uniform(b, b.result_shape(), seed, offset);
+  Value u = uniform_numbers(b, b.result_shape(), seed, offset);
   return to(b, b.compare(Direction::LT, u, b.like(p, u)));
 }
 
-}  // namespace cresset::lowering::aten
+}  // namespace aten
+}  // namespace cresset::lowering

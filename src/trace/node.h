@@ -60,7 +60,7 @@ struct Operator {
   const char* name;      ///< "aten::gelu", without overload
   const char* overload;  ///< "Tensor", or ""
   Counter* counter;      ///< "cresset::gelu", counts each time the operator is recorded
-  bool composite;        ///< emitted as stablehlo.composite "aten.gelu"
+  const char* composite; ///< emitted as the stablehlo.composite of this name ("aten.gelu"), or null
   /// Emits the node's results; generated, it decodes operands and attributes and calls the typed lowering function.
   void (*lower)(lowering::Builder&, const Node&);
   /// Names of the node's attributes, null-terminated.

@@ -88,11 +88,7 @@ Recorder::Unlocked::~Unlocked() {
 }
 
 void Recorder::tensor(const at::Tensor& t, const char* argument) {
-  if (!t.defined()) {
-    operands_.emplace_back();
-    key_.push_back(~0ull);
-    return;
-  }
+  TORCH_CHECK(t.defined(), op_.name, ": argument ", argument, " is an undefined tensor");
   bool wrapped = t.unsafeGetTensorImpl()->is_wrapped_number();
   key_.push_back(uint64_t(t.scalar_type()) << 8 | uint64_t(t.dim()) << 1 | wrapped);
   for (int64_t s : t.sizes()) key_.push_back(uint64_t(s));
@@ -126,7 +122,7 @@ void Recorder::number_operand(const at::Scalar& value, bool in_attribute) {
       attributes_.push_back(attribute_of(value));
     } else {
       attributes_.push_back(ScalarOperand{uint32_t(numbers_.size())});  // its place among the operands is known in node()
-      numbers_.push_back(NodeFactory::scalar(bits_of(value), dtype_of(value)));
+      numbers_.push_back({NodeFactory::scalar(bits_of(value), dtype_of(value)), 0});
     }
   } else {
     operands_.push_back(input ? Value{NodeFactory::scalar(bits_of(value), dtype_of(value)), 0}
@@ -134,7 +130,11 @@ void Recorder::number_operand(const at::Scalar& value, bool in_attribute) {
   }
 }
 
-void Recorder::tensor(const std::optional<at::Tensor>& t, const char* argument) { tensor(t ? *t : at::Tensor(), argument); }
+void Recorder::tensor(const std::optional<at::Tensor>& t, const char* argument) {
+  if (t && t->defined()) return tensor(*t, argument);
+  operands_.emplace_back();
+  key_.push_back(~0ull);
+}
 void Recorder::tensors(at::TensorList list, const char* argument) {
   attribute(Attribute(int64_t(list.size())));
   for (const at::Tensor& t : list) tensor(t, argument);
@@ -162,15 +162,19 @@ void Recorder::scalar(const std::optional<at::Scalar>& value) {
   attribute(Attribute());
 }
 void Recorder::number(const at::Scalar& value) {
-  key_.push_back(uint64_t(value.type()));
+  number(Value{NodeFactory::scalar(bits_of(value), dtype_of(value)), 0});
+}
+void Recorder::number(Value value) {
+  key_.push_back(uint64_t(value.type().dtype));
   attributes_.push_back(ScalarOperand{uint32_t(numbers_.size())});
-  numbers_.push_back(NodeFactory::scalar(bits_of(value), dtype_of(value)));
+  numbers_.push_back(std::move(value));
 }
 
-void Recorder::random(std::pair<int64_t, int64_t> seed_and_offset) {
+std::pair<Value, Value> Recorder::random(std::pair<int64_t, int64_t> seed_and_offset) {
   number(seed_and_offset.first);
   number(seed_and_offset.second);
-  note_random(numbers_[numbers_.size() - 2], numbers_.back());
+  note_random(numbers_[numbers_.size() - 2].node, numbers_.back().node);
+  return {numbers_[numbers_.size() - 2], numbers_.back()};
 }
 
 void Recorder::attribute(Attribute value) {
@@ -266,7 +270,7 @@ const NodePtr& Recorder::node() {
   uint32_t first_number = uint32_t(operands_.size());
   for (Attribute& a : attributes_)
     if (auto* operand = std::get_if<ScalarOperand>(&a)) operand->operand += first_number;
-  for (NodePtr& n : numbers_) operands_.push_back({std::move(n), 0});
+  for (Value& n : numbers_) operands_.push_back(std::move(n));
   Node::Types types;
   for (const Layout& l : *layouts_) types.push_back(l.type);
   return node_ = NodeFactory::make(op_, std::move(operands_), std::move(attributes_), std::move(types));

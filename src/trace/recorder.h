@@ -35,7 +35,7 @@ class Recorder {
   explicit Recorder(const Operator& op, bool in_place = false);
   ~Recorder();
 
-  /// A tensor argument. An undefined tensor is an absent optional. A CPU tensor of rank 0 is taken as a number;
+  /// A tensor argument; an optional one may be absent or undefined. A CPU tensor of rank 0 is taken as a number;
   /// any other device is an error that names the operator and `argument`.
   void tensor(const at::Tensor& t, const char* argument);
   void tensor(const std::optional<at::Tensor>& t, const char* argument);
@@ -49,8 +49,10 @@ class Recorder {
   void scalar(const std::optional<at::Scalar>& value);
   /// A Scalar that is always a program input (fused optimizers' lr, a generator's seed and offset).
   void number(const at::Scalar& value);
+  /// The same as a rank-0 value that other nodes may share.
+  void number(Value value);
   /// Seed and offset of the generator, as the last two arguments of a random operator.
-  void random(std::pair<int64_t, int64_t> seed_and_offset);
+  std::pair<Value, Value> random(std::pair<int64_t, int64_t> seed_and_offset);
 
   void attribute(Attribute value);
   void attribute(c10::string_view value);
@@ -132,7 +134,7 @@ class Recorder {
   c10::SmallVector<uint64_t, 48> key_;  // of the shape cache
   uint64_t constants_ = 0;              // hash of the scalars that are constants, which the key leaves out
   const std::vector<Layout>* layouts_ = nullptr;
-  std::vector<NodePtr> numbers_;  // promoted scalars, appended to the operands
+  std::vector<Value> numbers_;  // promoted scalars, appended to the operands
   NodePtr node_;
 };
 

@@ -17,11 +17,11 @@ Value abs(Builder& b, Value self) { return b.abs(self); }
 """
 
 
-def generate(folder, table, lowerings=DEFINED):
+def generate(folder, table, *options, lowerings=DEFINED):
     (folder / "lowering").mkdir()
     (folder / "lowering" / "unary.cpp").write_text(lowerings)
     (folder / "aten.yaml").write_text(table)
-    command = [sys.executable, ROOT / "codegen" / "generate.py", "--ops", folder / "aten.yaml", "--lowerings", folder / "lowering", "--out", folder / "out"]
+    command = [sys.executable, ROOT / "codegen" / "generate.py", "--ops", folder / "aten.yaml", "--lowerings", folder / "lowering", "--out", folder / "out", *options]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -47,11 +47,11 @@ def test_same_input_same_output(tmp_path):
     ("- func: absolut\n", "aten.yaml:1: absolut is no operator of PyTorch; did you mean absolute"),
     ("- func: add\n", "aten.yaml:1: add is no operator of PyTorch; did you mean add.Tensor"),
     ("- func: abs\n- func: abs\n", "aten.yaml:2: abs is listed twice; the first is in line 1"),
-    ("- func: abs\n  composit: true\n", "aten.yaml:1: abs: unknown key 'composit'; did you mean 'composite'?"),
-    ("- func: abs\n  composite: maybe\n", "aten.yaml:1: abs: composite is true or false, not 'maybe'"),
+    ("- func: abs\n  shapes: own\n", "aten.yaml:1: abs: unknown key 'shapes'; did you mean 'shape'?"),
+    ("- func: abs\n  random: maybe\n", "aten.yaml:1: abs: random is true or false, not 'maybe'"),
     ("- func: abs\n  shape: mine\n", "aten.yaml:1: abs: shape can only be 'own', not 'mine'"),
     ("- abs\n", "write '- func: abs'"),
-    ("- composite: true\n", "entry 1 has no 'func'"),
+    ("- whole: true\n", "entry 1 has no 'func'"),
     ("abs: 1\n", "expected a list of entries"),
     ("- func: [abs\n", "not valid YAML"),
     ("- func: abs.out\n", "aten.yaml:1: abs.out is an out overload; list the functional one"),
@@ -74,7 +74,27 @@ def test_missing_lowering_prints_its_declaration(tmp_path):
 
 def test_lowering_without_entry(tmp_path):
     extra = DEFINED.replace("Value abs", "Value neg(Builder& b, Value self) { return b.neg(self); }\nValue abs")
-    run = generate(tmp_path, "- func: abs\n", extra)
+    run = generate(tmp_path, "- func: abs\n", lowerings=extra)
     assert run.returncode != 0
     assert "unary.cpp: neg" in run.stderr and "add '- func: NAME'" in run.stderr
     assert "helper" not in run.stderr
+
+
+CATALOGUE_MISTAKES = [
+    ("- {name: aten.abs}", "entry 1: needs 'name' and 'operators'"),
+    ("- {name: abs, operators: [abs]}", "abs: a composite's name has a namespace, as in aten.gelu"),
+    ("- {name: aten.abs, operators: [abss]}", "aten.abs: operator 'abss' is not in ops/aten.yaml; did you mean 'abs'?"),
+    ("- {name: aten.abs, operator: [abs], operators: [abs]}", "aten.abs: unknown key 'operator'; did you mean 'operators'?"),
+    ("- {name: aten.abs, operators: [abs], version: 0}", "aten.abs: version is a number from 1 on, not 0"),
+    ("- {name: aten.abs, operators: [abs], backward: aten.sign}", "aten.abs: its backward 'aten.sign' is not in the catalogue"),
+    ("- {name: aten.abs, operators: [abs]}\n- {name: aten.abs, operators: [abs]}", "aten.abs is listed twice"),
+    ("- {name: aten.abs, operators: [abs]}\n- {name: acme.abs, operators: [abs]}", "acme.abs: operator 'abs' belongs to aten.abs already"),
+]
+
+
+@pytest.mark.parametrize("catalogue, message", CATALOGUE_MISTAKES)
+def test_mistakes_in_the_catalogue(tmp_path, catalogue, message):
+    (tmp_path / "composites.yaml").write_text(catalogue)
+    run = generate(tmp_path, "- func: abs\n", "--composites", tmp_path / "composites.yaml")
+    assert run.returncode != 0
+    assert message in run.stderr

@@ -63,7 +63,7 @@ def execute(text, arguments):
 
 def test_training_step_on_xla(tmp_path):
     tensors, text = run(tmp_path)
-    for name in ("aten.gelu", "aten.gelu_backward", "aten.native_layer_norm", "aten.native_layer_norm_backward", "aten._softmax"):
+    for name in ("aten.gelu", "aten.gelu_backward", "aten.layer_norm", "aten.layer_norm_backward", "aten.scaled_dot_product_attention"):
         assert f'stablehlo.composite "{name}"' in text
     import re
 

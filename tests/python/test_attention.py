@@ -1,0 +1,123 @@
+"""scaled_dot_product_attention, rms_norm and the fused optimizers stay whole, and compute what eager does."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import torch_cresset
+from conftest import fallbacks
+
+
+def attention(device, q, k, v, mask=None, **options):
+    tensors = [t.detach().to(device).requires_grad_() for t in (q, k, v)]
+    mask = None if mask is None else mask.to(device)
+    if mask is not None and mask.is_floating_point():
+        mask = mask.detach().requires_grad_()
+        tensors.append(mask)
+    out = F.scaled_dot_product_attention(*tensors[:3], attn_mask=mask, **options)
+    (out * torch.arange(out.shape[-1], device=device)).sum().backward()
+    return [out.detach().cpu()] + [t.grad.cpu() for t in tensors]
+
+
+CASES = {
+    "plain": lambda q, kv: ((q, q + 1, q - 1), {}),
+    "causal": lambda q, kv: ((q, q + 1, q - 1), {"is_causal": True}),
+    "scale": lambda q, kv: ((q, q + 1, q - 1), {"scale": 0.3}),
+    "mask": lambda q, kv: ((q, q + 1, q - 1, torch.randn(7, 7, dtype=q.dtype)), {}),
+    "mask of its own shape": lambda q, kv: ((q, q + 1, q - 1, torch.randn(2, 1, 1, 7, dtype=q.dtype)), {}),
+    "boolean mask": lambda q, kv: ((q, q + 1, q - 1, torch.rand(2, 1, 7, 7) > 0.3), {}),
+    "all masked": lambda q, kv: ((q, q + 1, q - 1, torch.zeros(7, 7, dtype=torch.bool)), {}),
+    "grouped queries": lambda q, kv: ((q, kv, kv * 2), {"enable_gqa": True}),
+    "transposed": lambda q, kv: ((q.transpose(1, 2), q.transpose(1, 2) + 1, q.transpose(1, 2) - 1), {}),
+    "rank 3": lambda q, kv: ((q[0], q[0] + 1, q[0] - 1), {}),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("case", CASES)
+def test_attention(case, dtype):
+    torch.manual_seed(0)
+    inputs, options = CASES[case](torch.randn(2, 4, 7, 8, dtype=dtype), torch.randn(2, 2, 9, 8, dtype=dtype))
+    torch_cresset.reset_counters()
+    for ours, eager in zip(attention("cresset", *inputs, **options), attention("cpu", *inputs, **options)):
+        torch.testing.assert_close(ours, eager)
+    assert not fallbacks()
+    if case != "rank 3":
+        assert any("scaled_dot_product" in name for name in torch_cresset.counters())
+
+
+def test_attention_dropout_draws_the_same_numbers_in_the_backward():
+    torch.manual_seed(0)
+    k, v = (torch.randn(1, 2, 5, 4, dtype=torch.float64, device="cresset") for _ in range(2))
+
+    def function(q):
+        torch.manual_seed(1)
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=0.4)
+
+    q = torch.randn(1, 2, 5, 4, dtype=torch.float64, device="cresset", requires_grad=True)
+    assert torch.autograd.gradcheck(function, (q,))
+    assert not torch.allclose(function(q).cpu(), F.scaled_dot_product_attention(q, k, v).cpu())
+
+
+@pytest.mark.parametrize("device", ["cpu", "cresset"])
+def test_attention_is_one_composite_on_every_road(device, tmp_path, monkeypatch):
+    monkeypatch.setenv("CRESSET_DUMP", str(tmp_path))
+
+    def function(q):
+        return F.scaled_dot_product_attention(q, q, q, is_causal=True).square().sum()
+
+    torch._dynamo.reset()
+    q = torch.randn(1, 2, 6 + len(device), 8, device=device, requires_grad=True)
+    torch.compile(function, backend="cresset")(q).backward()
+    text = "".join(path.read_text() for path in tmp_path.iterdir())
+    for name in ("aten.scaled_dot_product_attention", "aten.scaled_dot_product_attention_backward"):
+        assert f'stablehlo.composite "{name}"' in text
+    assert "is_causal = true" in text
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("weight", [True, False])
+def test_rms_norm(dtype, weight):
+    results = []
+    for device in ("cpu", "cresset"):
+        torch.manual_seed(0)
+        x = torch.randn(3, 5, 16).to(dtype).to(device).requires_grad_()
+        w = torch.randn(16).to(dtype).to(device).requires_grad_() if weight else None
+        torch_cresset.reset_counters()
+        y = F.rms_norm(x, (16,), w, eps=1e-5 if weight else None)
+        (y * y * y).sum().backward()
+        results.append([t.detach().cpu() for t in (y, x.grad) + ((w.grad,) if weight else ())])
+    assert torch_cresset.counters()["cresset::_fused_rms_norm_backward"] == 1
+    # bf16 on the CPU goes through small operators, each rounded.
+    tolerance = {"rtol": 3e-2, "atol": 3e-2} if dtype == torch.bfloat16 else {}
+    for eager, ours in zip(*results):
+        torch.testing.assert_close(ours, eager, **tolerance)
+
+
+@pytest.mark.parametrize("mode, align_corners", [("nearest", None), ("bilinear", False), ("bilinear", True)])
+@pytest.mark.parametrize("size", [{"scale_factor": 2}, {"size": (5, 9)}, {"scale_factor": 1.7}, {"size": (1, 1)}])
+def test_interpolate(mode, align_corners, size):
+    results = []
+    for device in ("cpu", "cresset"):
+        x = torch.arange(2 * 3 * 6 * 7.0).reshape(2, 3, 6, 7).sin().to(device).requires_grad_()
+        torch_cresset.reset_counters()
+        y = F.interpolate(x, mode=mode, align_corners=align_corners, **size)
+        (y * y).sum().backward()
+        results.append((y.detach().cpu(), x.grad.cpu()))
+    assert not fallbacks()
+    for eager, ours in zip(*results):
+        torch.testing.assert_close(ours, eager)
+
+
+@pytest.mark.parametrize("loss", [F.huber_loss, F.smooth_l1_loss])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_robust_losses(loss, reduction):
+    results = []
+    for device in ("cpu", "cresset"):
+        torch.manual_seed(0)
+        x = (torch.randn(40) * 2).to(device).requires_grad_()
+        y = loss(x, torch.zeros(40, device=device), reduction=reduction)
+        y.sum().backward()
+        results.append((y.detach().cpu(), x.grad.cpu()))
+    for eager, ours in zip(*results):
+        torch.testing.assert_close(ours, eager)
