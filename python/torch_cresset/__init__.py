@@ -61,4 +61,6 @@ def step():
         _C.end_step()
 
 
+from .composite import composite  # noqa: E402
+
 _autoload()

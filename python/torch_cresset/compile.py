@@ -44,6 +44,7 @@ class _Graph:
     def __init__(self, module):
         self.module = module
         self.programs = {}
+        self._boxed_call = True  # AOTAutograd hands over a list
 
     def key(self, inputs):
         return tuple((*v.shape, -1, *v.stride(), v.dtype, v.device.type) if isinstance(v, torch.Tensor) else v for v in inputs)
@@ -62,7 +63,7 @@ class _Graph:
                 _C.abort_capture()
         return program, [None if isinstance(v, torch.Tensor) else (v,) for v in flat]
 
-    def __call__(self, *inputs):
+    def __call__(self, inputs):
         key = self.key(inputs)
         if key not in self.programs:
             self.programs[key] = self.record(inputs)

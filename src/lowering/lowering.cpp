@@ -8,6 +8,7 @@
 #include "lowering/builder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "trace/composite.h"
 
 namespace cresset::lowering {
 
@@ -82,7 +83,19 @@ class GraphLowering {
     return lower_plainly(n, operands, loc);
   }
 
+  Values lower_body(const trace::Body& body, const Values& operands) {
+    // Nodes without operands may be in the graph around it, too.
+    auto around = std::exchange(values_, {});
+    for (auto [input, operand] : llvm::zip(body.graph.inputs, body.operand_of_input)) values_[input.get()] = {operands[operand]};
+    for (const auto& n : body.graph.nodes) values_[n.get()] = lower(*n);
+    Values results;
+    for (const auto& v : body.graph.outputs) results.push_back(values_[v.node.get()][v.index]);
+    values_ = std::move(around);
+    return results;
+  }
+
   Values lower_plainly(const trace::Node& n, Values operands, Location loc) {
+    if (n.op().body) return lower_body(*n.op().body, operands);
     Builder b(b_, loc, std::move(operands), n);
     n.op().lower(b, n);
     TORCH_CHECK(b.results.size() == n.types().size(), "cresset: the lowering of ", n.op().name, " gives ", b.results.size(), " results instead of ", n.types().size());
@@ -100,7 +113,7 @@ class GraphLowering {
   Values lower_composite(const trace::Node& n, const Values& operands, Location loc) {
     Values present;
     SmallVector<Type> types, results;
-    std::string key = n.op().name;
+    std::string key = std::string(n.op().name) + n.op().overload;
     llvm::raw_string_ostream out(key);
     for (Value v : operands) {
       if (v) present.push_back(v), types.push_back(v.getType());
@@ -125,7 +138,7 @@ class GraphLowering {
       for (Value v : operands) inner.push_back(v ? Value(block->getArgument(next++)) : Value());
       func::ReturnOp::create(b_, loc, lower_plainly(n, inner, loc));
     }
-    auto op = hlo::CompositeOp::create(b_, loc, results, present, base, attributes, function, 1u);
+    auto op = hlo::CompositeOp::create(b_, loc, results, present, base, attributes, function, uint32_t(n.op().version));
     return Values(op.getResults().begin(), op.getResults().end());
   }
 

@@ -1,4 +1,5 @@
 // torch_cresset._C: what the Python package calls.
+#include <torch/csrc/Dtype.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include "cresset/metrics.h"
@@ -6,6 +7,7 @@
 #include "runtime/buffer.h"
 #include "runtime/thread_pool.h"
 #include "trace/capture.h"
+#include "trace/composite.h"
 #include "trace/step.h"
 #include "trace/cell.h"
 
@@ -28,6 +30,24 @@ std::string python_line() {
     frame = py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
   }
   return {};
+}
+
+// A composite's attribute. bool before int: Python's is one of those too.
+trace::Attribute attribute_of(const std::string& name, const py::handle& value) {
+  if (value.is_none()) return {};
+  if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
+  if (py::isinstance<py::int_>(value)) return value.cast<int64_t>();
+  if (py::isinstance<py::float_>(value)) return value.cast<double>();
+  if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+  if (THPDtype_Check(value.ptr())) return reinterpret_cast<THPDtype*>(value.ptr())->scalar_type;
+  if (py::isinstance<py::sequence>(value)) {
+    auto all = [&](auto test) { return std::all_of(value.begin(), value.end(), test); };
+    if (all([](const py::handle& v) { return py::isinstance<py::bool_>(v); }) && py::len(value) > 0) return value.cast<std::vector<bool>>();
+    if (all([](const py::handle& v) { return py::isinstance<py::int_>(v) && !py::isinstance<py::bool_>(v); })) return value.cast<std::vector<int64_t>>();
+    if (all([](const py::handle& v) { return py::isinstance<py::float_>(v) || py::isinstance<py::int_>(v); })) return value.cast<std::vector<double>>();
+  }
+  throw py::type_error("cresset: attribute " + name + " of a composite is bool, int, float, str, torch.dtype, None or a list of numbers, not " +
+                       py::repr(value).cast<std::string>());
 }
 
 }  // namespace
@@ -61,6 +81,14 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   });
   m.def("wrap", &trace::stand_in, "A device tensor over a tensor's bytes to record a graph on, within a capture.");
   py::class_<trace::CapturedProgram, std::shared_ptr<trace::CapturedProgram>>(m, "CapturedProgram").def("run", &trace::CapturedProgram::run, release);
+  m.def("begin_body", &trace::begin_body, py::arg("arguments"));
+  m.def("abort_body", &trace::abort_body);
+  m.def("end_body", [](const std::string& name, int version, const py::dict& attributes, const std::vector<at::Tensor>& results) {
+    std::vector<std::pair<std::string, trace::Attribute>> all;
+    for (auto [key, value] : attributes) all.emplace_back(key.cast<std::string>(), attribute_of(key.cast<std::string>(), value));
+    return trace::end_body(name, version, all, results);
+  }, py::arg("name"), py::arg("version"), py::arg("attributes"), py::arg("results"));
+  py::class_<trace::Composite, std::shared_ptr<trace::Composite>>(m, "Composite").def("record", &trace::Composite::record, py::arg("arguments"));
   m.def("begin_capture", &trace::begin_capture);
   m.def("abort_capture", &trace::abort_capture);
   m.def("end_capture", &trace::end_capture, py::arg("inputs"), py::arg("outputs"), release);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "trace/cell.h"
+#include "trace/composite.h"
 #include "trace/step.h"
 
 namespace cresset::trace {
@@ -89,6 +90,7 @@ void abort_capture() {
 }
 
 void note_random(const NodePtr& seed, const NodePtr& offset) {
+  check_not_in_body("draw random numbers: every call would draw the same; draw them outside and pass them as an argument");
   if (capture().active) capture().randoms.push_back({seed, offset});
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "trace/capture.h"
+#include "trace/composite.h"
 #include "trace/step.h"
 
 namespace cresset::trace {
@@ -215,6 +216,7 @@ at::Tensor make_tensor(Value v, at::IntArrayRef strides) {
 BufferPtr bytes(Cell& cell) {
   std::lock_guard lock(trace_mutex());
   check_readable(cell);
+  check_not_in_body("read a tensor's value (.item(), .cpu(), an operator that is not lowered)");
   if (!cell.content()) {
     auto buffer = Buffer::allocate(cell.nbytes());
     std::memset(buffer->data(), 0, cell.nbytes());

@@ -24,6 +24,7 @@ class Builder;
 namespace cresset::trace {
 
 class Node;
+struct Body;
 using NodePtr = c10::intrusive_ptr<Node>;
 
 /// Dtype and sizes of one result. Values are logical: strides exist only on the tensors that look into a cell.
@@ -65,6 +66,8 @@ struct Operator {
   void (*lower)(lowering::Builder&, const Node&);
   /// Names of the node's attributes, null-terminated.
   const char* const* attributes;
+  int version = 1;             ///< of the composite
+  const Body* body = nullptr;  ///< what a user's composite is lowered to, in place of `lower` (trace/composite.h)
 };
 
 /// Operators that are not ATen's. Their lowerings are in lowering/builtin.cpp.

@@ -17,6 +17,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "trace/capture.h"
 #include "trace/cell.h"
+#include "trace/composite.h"
 #include "trace/hash.h"
 
 namespace cresset::trace {
@@ -372,7 +373,7 @@ namespace {
 // Runs all that is pending. What can't be computed does not keep the rest from it, and is returned; an index out of range is thrown.
 std::optional<c10::Error> run_pending() {
   // What is recorded on a capture's stand-ins belongs to the captured program.
-  if (state().executing || capturing()) return std::nullopt;
+  if (state().executing || capturing() || recording_body()) return std::nullopt;
   struct WindowEnd {
     ~WindowEnd() { end_window(); }
   } at_exit;

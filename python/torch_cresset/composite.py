@@ -1,0 +1,274 @@
+"""Functions of your own that stay whole: on the device, under torch.compile and in torch.export, forward and backward.
+
+    @torch_cresset.composite("acme.swiglu", version=2)
+    def swiglu(x, w, v, *, beta: float = 1.0):
+        return F.silu(beta * (x @ w)) * (x @ v)
+
+A call is one `stablehlo.composite "acme.swiglu" {beta = 1.0 : f64}` with the function as its decomposition; its gradient is
+`acme.swiglu_backward`, derived from the function or given with `@swiglu.backward`. On plain CPU tensors the function just runs.
+"""
+
+import functools
+import inspect
+import json
+import re
+
+import torch
+from torch.utils import _pytree as pytree
+
+from . import _C
+
+_library = torch.library.Library("cresset", "DEF")
+_library.define("composite(str key, str attributes, Tensor?[] inputs) -> Tensor[]")
+_library.define("composite_backward(str key, str attributes, bool[] wanted, Tensor?[] gradients, Tensor?[] inputs) -> Tensor[]")
+
+_registry = {}  # key → _Definition; a redefinition gets a new key, so that what was traced before keeps its meaning
+
+
+class _Definition:
+    """One version of one function."""
+
+    def __init__(self, name, version, function):
+        self.name, self.version, self.function, self.gradient = name, version, function, None
+        self.results = {}  # attributes → pytree of the results, None for those that are no tensors
+        self.recorded = {}  # signature → _C.Composite
+
+    def run(self, attributes, inputs):
+        """The tensors among the function's results."""
+        values, mixed = _decode(attributes)
+        args, kwargs = pytree.tree_unflatten(_fill(values["slots"], inputs), _spec(values["tree"]))
+        with _autocast(mixed):
+            results = self.function(*args, **kwargs)
+        flat, spec = pytree.tree_flatten(results)
+        for value in flat:
+            if value is not None and not isinstance(value, torch.Tensor):
+                raise TypeError(f"composite {self.name}: a result is {type(value).__name__}; results are tensors, None, or tuples, lists and dicts of them")
+        self.results[attributes] = ([value is None for value in flat], spec)
+        return [value for value in flat if value is not None]
+
+    def run_backward(self, attributes, wanted, gradients, inputs, differentiable=False):
+        """The gradients of the wanted inputs; zeros where there is none. With `differentiable` they have gradients themselves."""
+        if self.gradient is not None:
+            found = self.gradient_given(attributes, wanted, gradients, inputs)
+        else:
+            with torch.enable_grad():
+                leaves = inputs if differentiable else [t if t is None else t.detach().requires_grad_(w) for t, w in zip(inputs, wanted)]
+                results = self.run(attributes, leaves)
+                used = [(r, g) for r, g in zip(results, gradients) if g is not None and r.requires_grad]
+                targets = [t for t, w in zip(leaves, wanted) if w]
+                found = torch.autograd.grad([r for r, _ in used], targets, [g for _, g in used], allow_unused=True, create_graph=differentiable) if used else [None] * len(targets)
+        targets = [t for t, w in zip(inputs, wanted) if w]
+        return [torch.zeros_like(t) if g is None else g if differentiable else g.detach() for t, g in zip(targets, found)]
+
+    def gradient_given(self, attributes, wanted, gradients, inputs):
+        values, mixed = _decode(attributes)
+        args, kwargs = pytree.tree_unflatten(_fill(values["slots"], inputs), _spec(values["tree"]))
+        with _autocast(mixed):
+            found = self.gradient(*gradients, *args, **kwargs)
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        if len(found) != len(inputs):
+            raise TypeError(f"composite {self.name}: its backward returns {len(found)} gradients for {len(inputs)} tensors; give one, or None, for each")
+        for gradient, t, w in zip(found, inputs, wanted):
+            if w and gradient is not None and gradient.shape != t.shape:
+                raise ValueError(f"composite {self.name}: its backward returns a gradient of shape {tuple(gradient.shape)} for a tensor of shape {tuple(t.shape)}")
+        return [g for g, w in zip(found, wanted) if w]
+
+    def record(self, backward, attributes, inputs, run):
+        """One node on the device: the body is recorded when this signature is first seen."""
+        signature = (backward, attributes, tuple(None if t is None else (t.dtype, t.shape, t.stride()) for t in inputs))
+        composite = self.recorded.get(signature)
+        if composite is None:
+            placeholders = _C.begin_body(inputs)
+            try:
+                results = run(placeholders)
+                name = self.name + ("_backward" if backward else "")
+                composite = _C.end_body(name, self.version, _decode(attributes)[0]["shown"], results)
+            except BaseException:
+                _C.abort_body()
+                raise
+            self.recorded[signature] = composite
+        return composite.record(inputs)
+
+
+# A call's arguments as text, which is what a graph can carry: the pytree of arguments with the tensors taken out.
+
+def _encode(attributes):
+    return json.dumps(attributes, sort_keys=True, default=_encode_value)
+
+
+def _encode_value(value):
+    if isinstance(value, torch.dtype):
+        return {"dtype": str(value).removeprefix("torch.")}
+    raise TypeError(f"cresset: an argument of a composite is a tensor, bool, int, float, str, torch.dtype, None, or a list of those, not {value!r}")
+
+
+@functools.lru_cache(maxsize=4096)
+def _decode(attributes):
+    values = json.loads(attributes, object_hook=lambda d: getattr(torch, d["dtype"]) if set(d) == {"dtype"} else d)
+    return values, values["autocast"]
+
+
+def _fill(slots, inputs):
+    tensors = iter(inputs)
+    return [next(tensors) if slot == ["tensor"] else slot[1] for slot in slots]
+
+
+@functools.lru_cache(maxsize=4096)
+def _spec(text):
+    return pytree.treespec_loads(text)
+
+
+class _autocast:
+    """What autocast was on when the composite was called; off otherwise."""
+
+    def __init__(self, modes):
+        self.contexts = [torch.autocast(device, dtype=getattr(torch, dtype)) if dtype else torch.autocast(device, enabled=False) for device, dtype in modes]
+
+    def __enter__(self):
+        for context in self.contexts:
+            context.__enter__()
+
+    def __exit__(self, *error):
+        for context in reversed(self.contexts):
+            context.__exit__(*error)
+
+
+def _autocast_modes():
+    return [[device, str(torch.get_autocast_dtype(device)).removeprefix("torch.") if torch.is_autocast_enabled(device) else ""] for device in ("cpu", "cresset")]
+
+
+def _definition(key):
+    if key not in _registry:
+        raise RuntimeError(f"composite {key} is not defined in this process; import the module that defines it")
+    return _registry[key]
+
+
+def _forward(key, attributes, inputs):
+    return _definition(key).run(attributes, inputs)
+
+
+def _backward(key, attributes, wanted, gradients, inputs):
+    return _definition(key).run_backward(attributes, wanted, gradients, inputs)
+
+
+def _forward_on_device(key, attributes, inputs):
+    definition = _definition(key)
+    return definition.record(False, attributes, inputs, lambda placeholders: definition.run(attributes, placeholders))
+
+
+def _backward_on_device(key, attributes, wanted, gradients, inputs):
+    definition = _definition(key)
+
+    def run(placeholders):
+        return definition.run_backward(attributes, wanted, placeholders[:len(gradients)], placeholders[len(gradients):])
+
+    return definition.record((tuple(wanted), len(gradients)), attributes, list(gradients) + list(inputs), run)
+
+
+def _backward_shapes(key, attributes, wanted, gradients, inputs):
+    return [torch.empty_like(t) for t, w in zip(inputs, wanted) if w]
+
+
+_library.impl("composite", _forward, "CompositeExplicitAutograd")
+_library.impl("composite_backward", _backward, "CompositeExplicitAutograd")
+_library.impl("composite", _forward_on_device, "PrivateUse1")
+_library.impl("composite_backward", _backward_on_device, "PrivateUse1")
+for _name in ("composite", "composite_backward"):
+    _library.impl(_name, torch.library.fallthrough_kernel, "Autograd")
+torch.library.register_fake("cresset::composite", _forward, lib=_library)
+torch.library.register_fake("cresset::composite_backward", _backward_shapes, lib=_library)
+
+
+class _Call(torch.autograd.Function):
+    """Whole in the gradient, too."""
+
+    @staticmethod
+    def forward(ctx, key, attributes, *inputs):
+        ctx.key, ctx.attributes = key, attributes
+        ctx.save_for_backward(*inputs)
+        ctx.set_materialize_grads(False)
+        results = torch.ops.cresset.composite(key, attributes, list(inputs))
+        ctx.mark_non_differentiable(*[r for r in results if not (r.is_floating_point() or r.is_complex())])
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        inputs = ctx.saved_tensors
+        wanted = list(ctx.needs_input_grad[2:])
+        if all(g is None for g in gradients):
+            return (None,) * (2 + len(inputs))
+        if torch.is_grad_enabled():
+            # A derivative of the gradient may follow: it is taken of the decomposition.
+            found = iter(_registry[ctx.key].run_backward(ctx.attributes, wanted, gradients, inputs, differentiable=True))
+            return (None, None, *[next(found) if w else None for w in wanted])
+        found = iter(torch.ops.cresset.composite_backward(ctx.key, ctx.attributes, wanted, list(gradients), list(inputs)))
+        return (None, None, *[next(found) if w else None for w in wanted])
+
+
+def _call(key, *args, **kwargs):
+    definition = _registry[key]
+    arguments = definition.signature.bind(*args, **kwargs)
+    arguments.apply_defaults()
+    flat, spec = pytree.tree_flatten((arguments.args, arguments.kwargs))
+    inputs = [v for v in flat if isinstance(v, torch.Tensor)]
+    plain = all(t.device.type != "cresset" for t in inputs) and torch._C._len_torch_dispatch_stack() == 0
+    # functorch's transforms look into the function; so there it is its decomposition.
+    if plain or torch._C._functorch.peek_interpreter_stack() is not None:
+        return definition.function(*args, **kwargs)
+    shown = {name: value for name, value in arguments.arguments.items() if not any(isinstance(v, torch.Tensor) for v in pytree.tree_leaves(value))}
+    attributes = _encode({"slots": [["tensor"] if isinstance(v, torch.Tensor) else ["value", v] for v in flat], "tree": pytree.treespec_dumps(spec),
+                          "shown": shown, "autocast": _autocast_modes()})
+    results = iter(_Call.apply(key, attributes, *inputs))
+    absent, out = definition.results[attributes]
+    return pytree.tree_unflatten([None if a else next(results) for a in absent], out)
+
+
+class Composite:
+    """What `composite` makes of a function; called like it."""
+
+    def __init__(self, definition, key):
+        self._definition, self._key = definition, key
+        functools.update_wrapper(self, definition.function)
+
+        def call(*args, **kwargs):
+            return _call(key, *args, **kwargs)
+
+        # Dynamo does not look inside: the call is one node of its graph.
+        self._call = torch._dynamo.allow_in_graph(functools.wraps(definition.function)(call))
+
+    def __call__(self, *args, **kwargs):
+        return self._call(*args, **kwargs)
+
+    def backward(self, function):
+        """Decorator: `function(*gradients, *arguments, **attributes)` returns a gradient, or None, for each tensor among the arguments; a
+        result that no gradient arrived for has None in `gradients`. Without it the gradient is derived from the function."""
+        self._definition.gradient = function
+        self._definition.recorded.clear()
+        return function
+
+
+def composite(name, *, version=1):
+    """Decorator: makes a function of tensors one composite.
+
+    name: with a namespace, as in "acme.swiglu"; version: of the function's meaning, from 1 on. The tensors among the arguments (positional or by keyword, also
+    in lists and dicts) are the composite's operands; all other arguments are its attributes: bool, int, float, str, torch.dtype, lists of
+    numbers; None is left out. Results are a tensor, or a tuple, list or dict of tensors and None.
+
+    Raises ValueError for a name without a namespace or a version below 1; on a call TypeError for other arguments and results, RuntimeError if the function changes an
+    argument in place, draws random numbers, reads a value or uses a tensor that is not an argument. Second derivatives, and torch.func's transforms,
+    are those of the decomposition.
+    """
+    if not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", name):
+        raise ValueError(f"a composite's name has a namespace, as in 'acme.{name}'; not {name!r}")
+    if not isinstance(version, int) or version < 1:
+        raise ValueError(f"composite {name}: version is a number from 1 on, not {version!r}")
+
+    def decorate(function):
+        definition = _Definition(name, version, function)
+        definition.signature = inspect.signature(function)
+        same = sum(1 for key in _registry if key.partition("#")[0] == name)
+        key = name if not same else f"{name}#{same}"
+        _registry[key] = definition
+        return Composite(definition, key)
+
+    return decorate

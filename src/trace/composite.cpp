@@ -1,0 +1,132 @@
+#include "trace/composite.h"
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "trace/step.h"
+
+namespace cresset::trace {
+namespace {
+
+struct Recording {
+  std::vector<at::Tensor> placeholders;          // undefined for absent arguments
+  std::vector<NodePtr> leaves;                   // theirs
+  std::unordered_set<const Node*> known_before;  // materialised values that exist already
+};
+std::vector<Recording>& stack() {
+  static auto* s = new std::vector<Recording>;
+  return *s;
+}
+
+std::string* forever(const std::string& text) { return new std::string(text); }
+
+// Operators live as long as the process; equal ones are one object.
+const Operator* intern(const std::string& name, int version, std::vector<std::string> attributes, Body body) {
+  static auto* known = new std::map<std::string, const Operator*>;
+  std::string key = name + '|' + std::to_string(version) + '|' + body.graph.hash;
+  for (const std::string& a : attributes) key += '|' + a;
+  const Operator*& op = (*known)[key];
+  if (op) return op;
+  auto* names = new std::vector<const char*>;
+  for (const std::string& a : attributes) names->push_back(forever(a)->c_str());
+  names->push_back(nullptr);
+  const char* own = forever(name)->c_str();
+  return op = new Operator{own, forever(body.graph.hash)->c_str(), new Counter("cresset::" + name), own, nullptr, names->data(), version, new Body(std::move(body))};
+}
+
+}  // namespace
+
+bool recording_body() { return !stack().empty(); }
+void check_not_in_body(const char* what) {
+  TORCH_CHECK(stack().empty(), "cresset: a composite's function must not ", what);
+}
+
+MaybeTensors begin_body(const MaybeTensors& arguments) {
+  std::lock_guard lock(trace_mutex());
+  Recording recording;
+  for (Cell* c = Cell::first(); c; c = c->next())
+    if (c->content() && !c->pending()) recording.known_before.insert(c->content().node.get());
+  MaybeTensors result;
+  for (const auto& argument : arguments) {
+    if (!argument || !argument->defined()) {
+      recording.placeholders.emplace_back();
+      recording.leaves.emplace_back();
+      result.emplace_back();
+      continue;
+    }
+    TensorType type{argument->scalar_type(), at::DimVector(argument->sizes())};
+    recording.leaves.push_back(NodeFactory::input({}, type));
+    auto dense = at::empty_like(*argument, argument->options().device(at::kMeta));
+    recording.placeholders.push_back(make_tensor({recording.leaves.back(), 0}, dense.strides()));
+    result.push_back(recording.placeholders.back());
+  }
+  stack().push_back(std::move(recording));
+  return result;
+}
+
+void abort_body() {
+  std::lock_guard lock(trace_mutex());
+  if (!stack().empty()) stack().pop_back();
+}
+
+std::shared_ptr<Composite> end_body(const std::string& name, int version, const std::vector<std::pair<std::string, Attribute>>& attributes,
+                                    const std::vector<at::Tensor>& results) {
+  std::lock_guard lock(trace_mutex());
+  TORCH_CHECK(!stack().empty(), "cresset: no composite is being recorded");
+  Recording recording = std::move(stack().back());
+  stack().pop_back();
+  std::unordered_map<const Node*, uint32_t> argument_of;
+  for (size_t i = 0; i < recording.leaves.size(); ++i) {
+    if (!recording.leaves[i]) continue;
+    argument_of[recording.leaves[i].get()] = uint32_t(i);
+    Value now = read(recording.placeholders[i]);
+    TORCH_CHECK(now.node == recording.leaves[i], "cresset: composite ", name, " changes its argument ", i, " in place; return the new value instead");
+  }
+  auto composite = std::make_shared<Composite>();
+  std::vector<Value> values;
+  for (const at::Tensor& t : results) {
+    TORCH_CHECK(t.defined() && t.device().type() == c10::DeviceType::PrivateUse1, "cresset: composite ", name, " must return tensors of its arguments' device");
+    values.push_back(read(t));
+    auto dense = at::empty_like(t, t.options().device(at::kMeta));
+    composite->types_.push_back({t.scalar_type(), at::DimVector(t.sizes())});
+    composite->strides_.emplace_back(dense.strides());
+  }
+  Body body;
+  body.graph = make_graph(values);
+  for (const NodePtr& input : body.graph.inputs) {
+    if (auto it = argument_of.find(input.get()); it != argument_of.end()) {
+      body.operand_of_input.push_back(it->second);
+      continue;
+    }
+    TORCH_CHECK(!recording.known_before.count(input.get()), "cresset: composite ", name, " uses a tensor that is not one of its arguments; pass it as an argument");
+    TORCH_CHECK(&input->op() == &builtin::scalar || input->buffer(), "cresset: composite ", name, " uses an argument of the composite around it; pass it as an argument");
+    body.operand_of_input.push_back(uint32_t(recording.leaves.size() + composite->leaves_.size()));
+    composite->leaves_.push_back(input);
+  }
+  std::vector<std::string> names;
+  for (const auto& [attribute, value] : attributes) {
+    names.push_back(attribute);
+    composite->attributes_.push_back(value);
+  }
+  composite->op_ = intern(name, version, std::move(names), std::move(body));
+  return composite;
+}
+
+std::vector<at::Tensor> Composite::record(const MaybeTensors& arguments) const {
+  std::lock_guard lock(trace_mutex());
+  op_->counter->add();
+  Node::Operands operands;
+  for (const auto& argument : arguments) operands.push_back(argument && argument->defined() ? read(*argument) : Value());
+  for (const NodePtr& leaf : leaves_) operands.push_back({leaf, 0});
+  NodePtr node = NodeFactory::make(*op_, std::move(operands), attributes_, Node::Types(types_.begin(), types_.end()));
+  std::vector<at::Tensor> results;
+  for (size_t i = 0; i < types_.size(); ++i) {
+    results.push_back(make_tensor({node, uint32_t(i)}, strides_[i]));
+    note_recorded();
+  }
+  note_operator(node->hash());
+  return results;
+}
+
+}  // namespace cresset::trace

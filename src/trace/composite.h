@@ -1,0 +1,53 @@
+// A function that stays whole: its body is recorded once on placeholders, and each call is one node whose lowering is that body.
+//
+//   auto placeholders = begin_body(arguments);  results = function(placeholders);  auto composite = end_body("acme.swiglu", …, results);
+//   results = composite->record(arguments)
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/cell.h"
+#include "trace/graph.h"
+
+namespace cresset::trace {
+
+using MaybeTensors = std::vector<std::optional<at::Tensor>>;
+
+/// What an operator with a body is lowered to.
+struct Body {
+  Graph graph;
+  std::vector<uint32_t> operand_of_input;  ///< which of the node's operands each input of the graph is
+};
+
+class Composite {
+ public:
+  /// One node; the arguments have the shapes and dtypes that the body was recorded with.
+  std::vector<at::Tensor> record(const MaybeTensors& arguments) const;
+
+ private:
+  friend std::shared_ptr<Composite> end_body(const std::string&, int, const std::vector<std::pair<std::string, Attribute>>&, const std::vector<at::Tensor>&);
+  const Operator* op_ = nullptr;  // never destroyed: nodes refer to it
+  Node::Attributes attributes_;
+  std::vector<NodePtr> leaves_;   // constants of the body, which become operands
+  std::vector<TensorType> types_;
+  std::vector<at::DimVector> strides_;
+};
+
+/// Placeholders for the arguments. Until end_body or abort_body nothing runs: reading a value is an error. Bodies nest.
+MaybeTensors begin_body(const MaybeTensors& arguments);
+/// The recorded function. Raises if it changed an argument in place, drew random numbers or used a tensor that is not an argument.
+std::shared_ptr<Composite> end_body(const std::string& name, int version, const std::vector<std::pair<std::string, Attribute>>& attributes,
+                                    const std::vector<at::Tensor>& results);
+void abort_body();
+
+/// Whether a body is being recorded.
+bool recording_body();
+/// Raises within a body.
+void check_not_in_body(const char* what);
+
+}  // namespace cresset::trace
