@@ -47,7 +47,7 @@ class _Graph:
         self._boxed_call = True  # AOTAutograd hands over a list
 
     def key(self, inputs):
-        return tuple((*v.shape, -1, *v.stride(), v.dtype, v.device.type) if isinstance(v, torch.Tensor) else v for v in inputs)
+        return _C.composites(), *((*v.shape, -1, *v.stride(), v.dtype, v.device.type) if isinstance(v, torch.Tensor) else v for v in inputs)
 
     def record(self, inputs):
         with torch.no_grad():

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "composite/decompose.h"
+#include "composite/kernels.h"
 #include "cpu/kernel_cache.h"
 #include "cpu/kernels.h"
 #include "cpu/plan.h"
@@ -27,6 +28,19 @@ namespace {
 
 constexpr double kParallelCost = 40000;  // below about 10 us of work a second thread does not pay
 
+// A composite that somebody else runs; its operands and results are positions among the launch's buffers.
+struct ForeignCall {
+  std::unique_ptr<composite::Kernel> kernel;
+  std::vector<size_t> operands, results;
+  void run(void* const* buffers) const {
+    std::vector<const void*> from;
+    std::vector<void*> to;
+    for (size_t i : operands) from.push_back(buffers[i]);
+    for (size_t i : results) to.push_back(buffers[i]);
+    kernel->run(from.data(), to.data());
+  }
+};
+
 // One kernel of the program; its buffers stand in the program's table from `first` on.
 struct Launch {
   KernelFunction entry;
@@ -34,6 +48,7 @@ struct Launch {
   int64_t grain;  // tasks a thread takes at a time; 0: the calling thread does all
   size_t scratch_bytes;
   size_t first;
+  const ForeignCall* foreign = nullptr;  // in place of `entry`
 };
 
 class NativeProgram final : public Program {
@@ -43,7 +58,8 @@ class NativeProgram final : public Program {
     for (auto& [at, output] : output_slots) table[at] = outputs[output];
     void* scratch = thread_scratch(scratch_bytes);
     for (const Launch& launch : launches) {
-      if (launch.grain) parallel_for(launch.entry, &table[launch.first], launch.tasks, launch.grain, launch.scratch_bytes);
+      if (launch.foreign) launch.foreign->run(&table[launch.first]);
+      else if (launch.grain) parallel_for(launch.entry, &table[launch.first], launch.tasks, launch.grain, launch.scratch_bytes);
       else launch.entry(&table[launch.first], 0, launch.tasks, scratch);
     }
     for (const Copy& copy : copies) {
@@ -64,6 +80,14 @@ class NativeProgram final : public Program {
     int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
     launches.push_back({native.entry(), kernel.tasks, parallel ? grain : 0, kernel.scratch_bytes, table.size()});
     scratch_bytes = std::max(scratch_bytes, kernel.scratch_bytes);
+    add_buffers(buffers, plan);
+  }
+  void add_foreign(ForeignCall call, ArrayRef<Value> buffers, const BufferPlan& plan) {
+    foreign.push_back(std::make_unique<ForeignCall>(std::move(call)));
+    launches.push_back({nullptr, 1, 0, 0, table.size(), foreign.back().get()});
+    add_buffers(buffers, plan);
+  }
+  void add_buffers(ArrayRef<Value> buffers, const BufferPlan& plan) {
     for (Value v : buffers) {
       Place place = plan.places.lookup(v);
       if (place.kind == Place::Input) input_slots.push_back({table.size(), place.index});
@@ -74,7 +98,9 @@ class NativeProgram final : public Program {
     }
   }
 
+  using Program::composites_;
   std::vector<std::shared_ptr<NativeKernel>> kernels;  // holds their code
+  std::vector<std::unique_ptr<ForeignCall>> foreign;
   std::vector<Launch> launches;
   std::vector<void*> table;                                       // every launch's buffers, one after the other
   std::vector<std::pair<size_t, int64_t>> input_slots, output_slots;  // position in the table, number of the input or output
@@ -131,6 +157,7 @@ llvm::Error emit(KernelContext& c) {
     case Fusion::SelectAndScatter: return emit_select_and_scatter(c);
     case Fusion::Scatter: return emit_scatter(c);
     case Fusion::Sort: return emit_sort(c);
+    case Fusion::Composite: break;  // nothing to emit
   }
   return llvm::Error::success();
 }
@@ -177,6 +204,7 @@ llvm::Expected<std::map<std::string, std::shared_ptr<NativeKernel>>> make_kernel
   std::map<std::string, std::shared_ptr<NativeKernel>> kernels;
   std::vector<Fresh> fresh;
   for (auto [fusion, key] : llvm::zip(fusions, keys)) {
+    if (fusion.kind == Fusion::Composite) continue;
     auto [known, added] = kernels.insert({key, nullptr});
     if (!added || (known->second = find_kernel(key))) continue;
     auto emitted = emit_kernel(fusion, Slots(fusion), key, target);
@@ -227,13 +255,28 @@ Port port_of(Type type) {
   return port;
 }
 
+// Offers every composite to the registered kernels, the outer before what is nested in it, and decomposes what nobody takes.
+LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_ptr<composite::Kernel>>& foreign, composite::Report& report) {
+  composite::load_plugins_from_environment();
+  return composite::decompose(module, [&](CompositeOp op) {
+    auto choice = composite::choose_kernel(op);
+    report.add(op, choice.kernel ? "kernel " + choice.provider : "decomposed", choice.reason);
+    bool taken = bool(choice.kernel);
+    if (taken) foreign[op] = std::move(choice.kernel);
+    return !taken;
+  });
+}
+
 llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::FuncOp main, const CompileOptions& options) {
   auto start = std::chrono::steady_clock::now();
   auto target = select_target(options.cpu);
   if (!target) return target.takeError();
   auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
 
-  if (failed(composite::decompose(module, [](CompositeOp) { return true; })) || failed(simplify(module))) return broken();
+  composite::Report report;
+  if (options.report) report = *options.report;
+  DenseMap<Operation*, std::unique_ptr<composite::Kernel>> foreign;
+  if (failed(choose_kernels(module, foreign, report)) || failed(simplify(module))) return broken();
   auto program = std::make_unique<NativeProgram>();
   for (Type t : main.getArgumentTypes()) program->inputs_.push_back(port_of(t));
   for (Type t : main.getResultTypes()) program->outputs_.push_back(port_of(t));
@@ -256,13 +299,21 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   if (!kernels) return kernels.takeError();
   for (auto& [key, kernel] : *kernels) program->kernels.push_back(kernel);
   for (auto [fusion, key] : llvm::zip(*fusions, keys)) {
-    const NativeKernel& native = *(*kernels)[key];
     Slots slots(fusion);
     SmallVector<Value> buffers(slots.count());
     for (Value v : fusion.outputs) buffers[slots.at(v)] = v;
     for (Value v : fusion.inputs) buffers[slots.at(v)] = v;
-    if (native.kernel.tasks > 0) program->add_launch(native, buffers, plan);
+    if (fusion.kind == Fusion::Composite) {
+      Operation* op = fusion.roles.front().first;
+      ForeignCall call{std::move(foreign[op]), {}, {}};
+      for (Value v : op->getOperands()) call.operands.push_back(size_t(slots.at(v)));
+      for (Value v : op->getResults()) call.results.push_back(size_t(slots.at(v)));
+      program->add_foreign(std::move(call), buffers, plan);
+    } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
+      program->add_launch(native, buffers, plan);
+    }
   }
+  program->composites_ = report.fates();
   program->stats_ = {size_t(plan.arena_bytes), size_t(plan.temporary_bytes), int(program->launches.size()), int(kernels->size()),
                      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
   return program;

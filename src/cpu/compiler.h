@@ -6,6 +6,7 @@
 
 #include "llvm/Support/Error.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "composite/selection.h"
 #include "runtime/program.h"
 
 namespace cresset::cpu {
@@ -14,10 +15,13 @@ struct CompileOptions {
   /// The instruction set to compile for: "" takes CRESSET_CPU, or else the machine's own; "avx512", "avx2" or
   /// "baseline" force one (tests of the fallbacks).
   std::string cpu;
+  /// Goes on with what has become of composites so far; or null.
+  const composite::Report* report = nullptr;
 };
 
 /// Compiles the public function @main of `module`: ranked static tensors in and out. An argument with the attribute
-/// `tf.aliasing_output = j : i32` is donated: output j may be written over it. Composites that no kernel takes are decomposed.
+/// `tf.aliasing_output = j : i32` is donated: output j may be written over it. Composites that no kernel takes
+/// (composite/kernels.h) are decomposed.
 /// `module` is consumed (transformed in place). Errors name the operation that can't be compiled.
 llvm::Expected<std::unique_ptr<Program>> compile(mlir::ModuleOp module, const CompileOptions& options = {});
 

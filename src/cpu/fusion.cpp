@@ -95,6 +95,7 @@ class Fuser {
                     .Case("select_and_scatter", Fusion::SelectAndScatter)
                     .Case("scatter", Fusion::Scatter)
                     .Case("sort", Fusion::Sort)
+                    .Case("composite", Fusion::Composite)
                     .Default(std::nullopt);
     if (!kind) return op->emitOpError("is not supported by the CPU compiler");
     Fusion& fusion = start(op, *kind, Fusion::Element);
@@ -140,6 +141,7 @@ class Fuser {
       case Fusion::Reduce:
       case Fusion::Concatenate: return true;
       case Fusion::Dot: return is_view(op) && (isa<DotGeneralOp>(use.user) || is_view(use.user)) && is_strided(op);
+      case Fusion::Composite: return false;
       default: return is_splat(op) && shaped(op->getResult(0)).getRank() == 0;
     }
   }
@@ -211,8 +213,8 @@ class Fuser {
     for (auto& [op, role] : ordered) fusion.roles.insert({op, role});
     auto is_computed_here = [&](Value v) { return v.getDefiningOp() && fusion.roles.count(v.getDefiningOp()); };
     auto read = [&](Value v) {
-      // A product reads its operands from memory; everybody else writes a repeated number into the code.
-      if (!is_computed_here(v) && (fusion.kind == Fusion::Dot || !is_splat(v.getDefiningOp()))) fusion.inputs.insert(v);
+      // Products and foreign kernels read their operands from memory; everybody else writes a repeated number into the code.
+      if (!is_computed_here(v) && (fusion.kind == Fusion::Dot || fusion.kind == Fusion::Composite || !is_splat(v.getDefiningOp()))) fusion.inputs.insert(v);
     };
     for (auto& [op, role] : ordered) {
       for (Value v : op->getOperands()) read(v);

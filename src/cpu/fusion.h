@@ -29,6 +29,7 @@ struct Fusion {
     SelectAndScatter,
     Scatter,
     Sort,
+    Composite,    ///< run whole by somebody's kernel
   };
   /// How an operation lives in a Rows kernel.
   enum Role {

@@ -3,8 +3,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "llvm/ADT/StringExtras.h"
-
 #include "lowering/builder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -50,8 +48,8 @@ DictionaryAttr composite_attributes(OpBuilder& b, const trace::Node& n) {
 
 class GraphLowering {
  public:
-  GraphLowering(const trace::Graph& graph, const CompositeSelection& composites, MLIRContext& context)
-      : graph_(graph), composites_(composites), b_(&context), module_(ModuleOp::create(b_, b_.getUnknownLoc())) {}
+  GraphLowering(const trace::Graph& graph, MLIRContext& context)
+      : graph_(graph), b_(&context), module_(ModuleOp::create(b_, b_.getUnknownLoc())) {}
 
   OwningOpRef<ModuleOp> run() {
     SmallVector<Type> inputs, outputs;
@@ -79,7 +77,7 @@ class GraphLowering {
     Values operands;
     for (const trace::Value& v : n.operands()) operands.push_back(v ? values_[v.node.get()][v.index] : Value());
     Location loc = NameLoc::get(b_.getStringAttr(n.op().name));
-    if (n.op().composite && composites_.keeps(n.op().composite)) return lower_composite(n, operands, loc);
+    if (n.op().composite) return lower_composite(n, operands, loc);
     return lower_plainly(n, operands, loc);
   }
 
@@ -143,7 +141,6 @@ class GraphLowering {
   }
 
   const trace::Graph& graph_;
-  const CompositeSelection& composites_;
   OpBuilder b_;
   OwningOpRef<ModuleOp> module_;
   std::unordered_map<const trace::Node*, Values> values_;
@@ -153,28 +150,8 @@ class GraphLowering {
 
 }  // namespace
 
-bool CompositeSelection::keeps(StringRef name) const {
-  return all || llvm::any_of(names, [&](const std::string& n) { return name == n || name == "aten." + n; });
-}
-std::string CompositeSelection::key() const {
-  if (all) return "all";
-  return "only:" + llvm::join(names, ",");
-}
-CompositeSelection CompositeSelection::from_environment() {
-  const char* text = std::getenv("CRESSET_COMPOSITES");
-  CompositeSelection selection;
-  if (!text || !*text || StringRef(text) == "all") return selection;
-  selection.all = false;
-  if (StringRef(text) == "none") return selection;
-  SmallVector<StringRef> names;
-  StringRef(text).split(names, ',', -1, false);
-  for (StringRef n : names) selection.names.push_back(n.trim().str());
-  llvm::sort(selection.names);
-  return selection;
-}
-
-OwningOpRef<ModuleOp> lower(const trace::Graph& graph, const CompositeSelection& composites, MLIRContext& context) {
-  return GraphLowering(graph, composites, context).run();
+OwningOpRef<ModuleOp> lower(const trace::Graph& graph, MLIRContext& context) {
+  return GraphLowering(graph, context).run();
 }
 
 std::unique_ptr<MLIRContext> make_context() {

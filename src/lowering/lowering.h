@@ -7,18 +7,9 @@
 
 namespace cresset::lowering {
 
-/// Which composites stay whole: CRESSET_COMPOSITES=all|none|name,name with names as "aten.gelu" or "gelu".
-struct CompositeSelection {
-  bool keeps(llvm::StringRef composite) const;
-  std::string key() const;  ///< for the program cache
-  static CompositeSelection from_environment();
-  bool all = true;
-  std::vector<std::string> names;  ///< sorted; used if not `all`
-};
-
-/// @main takes graph.inputs and returns graph.outputs; donations are `tf.aliasing_output` on arguments. Locations carry the
+/// Every operator of the catalogue is a composite. @main takes graph.inputs and returns graph.outputs; donations are `tf.aliasing_output` on arguments. Locations carry the
 /// operators' names. Raises (c10::Error) with the operator's name if a node can't be lowered; the same text in every process.
-mlir::OwningOpRef<mlir::ModuleOp> lower(const trace::Graph& graph, const CompositeSelection& composites, mlir::MLIRContext& context);
+mlir::OwningOpRef<mlir::ModuleOp> lower(const trace::Graph& graph, mlir::MLIRContext& context);
 
 /// With the dialects that lowering and compiler need.
 std::unique_ptr<mlir::MLIRContext> make_context();

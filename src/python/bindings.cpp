@@ -3,6 +3,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "cresset/metrics.h"
+#include "cresset/plugins.h"
 #include "device/generator.h"
 #include "runtime/buffer.h"
 #include "runtime/thread_pool.h"
@@ -78,6 +79,21 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
                           py::arg("path") = r.path, py::arg("kernels") = r.stats.kernels, py::arg("unique_kernels") = r.stats.unique_kernels,
                           py::arg("arena_bytes") = r.stats.arena_bytes));
     return all;
+  });
+  m.def("load_plugin", &load_plugin, py::arg("path"), release);
+  m.def("check_composites", &trace::check_composites);
+  m.def("set_composites", &trace::set_composites, release);
+  m.def("own_composites", &trace::own_composites);
+  m.def("composites", &trace::composites);
+  m.def("begin_watch", &trace::begin_watch);
+  m.def("end_watch", [] {
+    py::list programs;
+    for (const auto& program : trace::end_watch()) {
+      py::list fates;
+      for (const CompositeFate& f : program->composites()) fates.append(py::make_tuple(f.name, f.version, f.attributes, f.types, f.became, f.why, f.count));
+      programs.append(fates);
+    }
+    return programs;
   });
   m.def("wrap", &trace::stand_in, "A device tensor over a tensor's bytes to record a graph on, within a capture.");
   py::class_<trace::CapturedProgram, std::shared_ptr<trace::CapturedProgram>>(m, "CapturedProgram").def("run", &trace::CapturedProgram::run, release);

@@ -26,6 +26,14 @@ struct ProgramStats {
   double compile_seconds = 0;
 };
 
+/// What became of the composites of a program that look alike.
+struct CompositeFate {
+  std::string name, attributes, types;
+  std::string became;  ///< "kernel NAME" or "decomposed"
+  std::string why;
+  int64_t version = 0, count = 0;
+};
+
 /// Thread-safe to destroy; `run` must not be entered twice at once for the same Program (it owns one arena).
 class Program {
  public:
@@ -39,10 +47,13 @@ class Program {
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
   const ProgramStats& stats() const { return stats_; }
+  /// What became of its composites.
+  const std::vector<CompositeFate>& composites() const { return composites_; }
 
  protected:
   std::vector<Port> inputs_, outputs_;
   ProgramStats stats_;
+  std::vector<CompositeFate> composites_;
 };
 
 }  // namespace cresset

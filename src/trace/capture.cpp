@@ -203,6 +203,7 @@ std::vector<at::Tensor> CapturedProgram::run(const std::vector<at::Tensor>& inpu
       buffers.push_back(Buffer::allocate(port.bytes));
       result_pointers.push_back(buffers.back()->data());
     }
+    note_run(program_);
     program_->run(pointers.data(), result_pointers.data());
     for (auto& [check, result] : checks_)
       if (*static_cast<const bool*>(result_pointers[result])) check.raise();

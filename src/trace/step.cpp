@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "composite/kernels.h"
+#include "composite/selection.h"
 #include "cpu/compiler.h"
 #include "lowering/lowering.h"
 #include "mlir/IR/MLIRContext.h"
@@ -37,6 +39,9 @@ struct Trace {
   bool executing = false;
   double execute_seconds = 0;
   std::vector<IndexCheck> checks;  // of pending work
+  std::string composites;          // or "": CRESSET_COMPOSITES
+  bool watching = false;
+  std::vector<std::shared_ptr<Program>> watched;
 
   std::vector<uint64_t> operators;                    // of this window, by hash
   std::vector<std::vector<uint64_t>> known_windows;   // of recent, different windows; the latest last
@@ -134,6 +139,14 @@ std::string dump(mlir::ModuleOp module, const std::string& hash) {
   return path;
 }
 
+composite::Selection selection_of(const std::string& text) {
+  try {
+    return composite::Selection(text);
+  } catch (const std::invalid_argument& error) {
+    TORCH_CHECK_VALUE(false, "cresset: ", error.what());
+  }
+}
+
 }  // namespace
 
 std::string (*location_hook)() = nullptr;
@@ -157,6 +170,32 @@ bool note_operator(uint64_t hash) {
 void note_location(const Operator& op, std::string where) {
   if (where.empty()) where = torch::autograd::get_current_graph_task_id() >= 0 ? "in a backward" : "";
   state().where = std::string(op.name) + (where.empty() ? "" : " at " + where);
+}
+
+std::string composites() {
+  if (!state().composites.empty()) return state().composites;
+  const char* text = std::getenv("CRESSET_COMPOSITES");
+  return text && *text ? text : "all";
+}
+void check_composites(const std::string& text) { selection_of(text); }
+std::string own_composites() { return state().composites; }
+void set_composites(const std::string& text) {
+  std::lock_guard lock(trace_mutex());
+  sync();
+  state().composites = text;
+}
+void begin_watch() {
+  std::lock_guard lock(trace_mutex());
+  state().watching = true;
+  state().watched.clear();
+}
+std::vector<std::shared_ptr<Program>> end_watch() {
+  std::lock_guard lock(trace_mutex());
+  state().watching = false;
+  return std::exchange(state().watched, {});
+}
+void note_run(const std::shared_ptr<Program>& program) {
+  if (state().watching) state().watched.push_back(program);
 }
 
 Graph make_graph(const std::vector<Value>& outputs) {
@@ -199,7 +238,8 @@ Graph make_graph(const std::vector<Value>& outputs) {
     }
     d.add(numbers[root.node.get()] << 8 | root.index);
   }
-  d.add(std::string_view(lowering::CompositeSelection::from_environment().key()));
+  d.add(std::string_view(composites()));
+  d.add(uint64_t(composite::registry_generation()));
   graph.hash = d.hex();
   return graph;
 }
@@ -217,9 +257,11 @@ std::shared_ptr<Program> program_for(const Graph& graph) {
   auto start = std::chrono::steady_clock::now();
   std::vector<std::string> lines;
   for (const NodePtr& n : graph.nodes) lines.push_back(describe(*n));
-  auto module = lowering::lower(graph, lowering::CompositeSelection::from_environment(), context());
+  composite::Report report;
+  auto module = lowering::lower(graph, context());
+  TORCH_CHECK(succeeded(composite::select(*module, selection_of(composites()), report)), "cresset: composites can't be decomposed");
   CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), state().where, dump(*module, graph.hash), {}};
-  auto program = cpu::compile(*module);
+  auto program = cpu::compile(*module, {.report = &report});
   if (!program) TORCH_CHECK(false, "cresset: a program of ", graph.nodes.size(), " operators can't be compiled: ", llvm::toString(program.takeError()));
   compiles.add();
   record.stats = (*program)->stats();
@@ -293,6 +335,7 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
     taken[it->second] = true;
   }
   auto program = program_for(graph);
+  note_run(program);
 
   auto start = std::chrono::steady_clock::now();
   std::vector<void*> inputs, results;
@@ -307,11 +350,18 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
       buffers.push_back(graph.aliased[j] >= 0 ? graph.inputs[graph.aliased[j]]->buffer() : Buffer::allocate(program->outputs()[j].bytes));
       results.push_back(buffers.back()->data());
     }
-    trace.executing = true;
+    struct Executing {
+      bool& flag;
+      explicit Executing(bool& f) : flag(f) { flag = true; }
+      ~Executing() { flag = false; }
+    } executing(trace.executing);
     program->run(inputs.data(), results.data());
-    trace.executing = false;
+  } catch (const std::runtime_error& error) {
+    // A kernel of a plugin failed. What was to be overwritten may be lost.
+    if (std::any_of(graph.aliased.begin(), graph.aliased.end(), [](int a) { return a >= 0; }))
+      for (Cell* c : cells) c->fail(error.what());
+    TORCH_CHECK(false, error.what());
   } catch (const std::bad_alloc&) {
-    trace.executing = false;
     size_t wanted = program->stats().arena_bytes;
     for (const Port& port : program->outputs()) wanted += port.bytes;
     TORCH_CHECK_WITH(OutOfMemoryError, false, "cresset: out of memory: ", graph.nodes.size(), " pending operators need ", wanted >> 20, " MiB for results and temporaries, ",
@@ -382,6 +432,7 @@ std::optional<c10::Error> run_pending() {
     if (c->pending() && c->failure().empty()) cells.push_back(c);
   auto checks = take_checks();
   if (cells.empty()) return std::nullopt;
+  std::optional<c10::Error> ran_into;
   try {
     execute(cells, checks);
     return std::nullopt;
@@ -389,8 +440,10 @@ std::optional<c10::Error> run_pending() {
     failed.raise();
   } catch (const c10::OutOfMemoryError&) {
     throw;
-  } catch (const c10::Error&) {
+  } catch (const c10::Error& error) {
+    ran_into = error;
   }
+  std::erase_if(cells, [](Cell* c) { return !c->failure().empty(); });
   // The checks first: they read what the cells' programs may overwrite.
   std::optional<IndexCheck> failed;
   for (const IndexCheck& check : checks) {
@@ -402,9 +455,9 @@ std::optional<c10::Error> run_pending() {
       // Its indices are what can't be computed; so is what reads them.
     }
   }
-  auto error = execute_possible(cells);
+  auto error = cells.empty() ? std::nullopt : execute_possible(cells);
   if (failed) failed->raise();
-  return error;
+  return error ? error : ran_into;
 }
 
 }  // namespace

@@ -61,6 +61,18 @@ Graph make_graph(const std::vector<Value>& outputs);
 /// The program of a graph, from the cache or compiled. Raises c10::Error naming the operator if it can't be compiled.
 std::shared_ptr<Program> program_for(const Graph& graph);
 
+/// Which composites stay whole (composite::Selection) from here on; what is pending runs first. "" goes back to CRESSET_COMPOSITES.
+void set_composites(const std::string& selection);
+/// Raises a ValueError that says what is wrong with the text.
+void check_composites(const std::string& selection);
+std::string composites();
+std::string own_composites();  ///< as set, or ""
+
+/// The programs that were run or called since the watch began; for `explain`. Watches don't nest.
+void begin_watch();
+std::vector<std::shared_ptr<Program>> end_watch();
+void note_run(const std::shared_ptr<Program>& program);
+
 /// One compilation, for reports.
 struct CompileRecord {
   std::string hash;

@@ -1,0 +1,82 @@
+"""Which composites stay whole, who runs them, and what became of each."""
+
+import collections
+import contextlib
+import pathlib
+
+from . import _C
+
+
+def include_path():
+    """The directory of the C and C++ headers (cresset/kernel_plugin.h, cresset/metrics.h, cresset/composite.h)."""
+    return str(pathlib.Path(__file__).parent / "include")
+
+
+def load_plugin(path):
+    """Loads kernels for composites from a shared library (docs/kernels.md); programs compiled from here on are offered to it first.
+
+    Raises RuntimeError that says what is wrong with it: missing, another version of the interface, crashing while it is loaded.
+    """
+    _C.load_plugin(str(pathlib.Path(path).resolve()) if "/" in str(path) else str(path))
+
+
+def _patterns(patterns):
+    return [patterns] if isinstance(patterns, str) else list(patterns)
+
+
+@contextlib.contextmanager
+def composites(only="all", except_=()):
+    """Within the block only these composites stay whole; the others are decomposed.
+
+    only, except_: a pattern or a list of them: a name with globs and conditions, as "aten.gelu*", "softmax", "all", "none" or
+    "aten.gelu{dtype=f32|bf16, rank=2, approximate=tanh}" (keys: version; dtype, rank and shape of the first operand; attributes).
+    Blocks nest; outside of them CRESSET_COMPOSITES decides. What is pending at either end runs there. Raises ValueError for a malformed pattern.
+    """
+    text = ",".join(_patterns(only) + ["-" + pattern for pattern in _patterns(except_)]) or "none"
+    _C.check_composites(text)
+    before = _C.own_composites()
+    _C.set_composites(text)
+    try:
+        yield
+    finally:
+        _C.set_composites(before)
+
+
+Composite = collections.namedtuple("Composite", "name version attributes types count became why")
+Composite.__doc__ = """Composites of one form: `became` is "kept", "kernel NAME" or "decomposed", and `why` says why."""
+
+
+class Explanation(list):
+    """A list of Composite that prints as a table."""
+
+    def __str__(self):
+        if not self:
+            return "no composites"
+        rows = [(str(c.count), c.name + (f" v{c.version}" if c.version != 1 else ""), c.attributes, c.types, c.became + (f" ({c.why})" if c.why else "")) for c in self]
+        rows.insert(0, ("count", "composite", "attributes", "types", "became"))
+        widths = [max(len(row[i]) for row in rows) for i in range(4)]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths + [0])).rstrip() for row in rows)
+
+    __repr__ = __str__
+
+
+def explain(function, *args, **kwargs):
+    """Runs `function(*args, **kwargs)` and says of every composite in its programs (device or torch.compile, forward and backward)
+    how often it occurs, with which attributes and types, and what became of it: which kernel took it, or why it was decomposed.
+
+    Returns an Explanation, a list of Composite that prints as a table. Errors of the function are raised.
+    """
+    _C.sync()
+    _C.begin_watch()
+    try:
+        function(*args, **kwargs)
+        _C.sync()
+    finally:
+        programs = _C.end_watch()
+    total = {}
+    for fates in programs:
+        for fate in fates:
+            *key, count = fate
+            total[tuple(key)] = total.get(tuple(key), 0) + count
+    return Explanation(Composite(name, version, attributes, types, count, became, why)
+                       for (name, version, attributes, types, became, why), count in sorted(total.items()))

@@ -1,0 +1,40 @@
+#include "composite/kernels.h"
+
+#include <mutex>
+
+namespace cresset::composite {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<KernelProvider>> providers;
+};
+Registry& registry() {
+  static auto* r = new Registry;
+  return *r;
+}
+
+}  // namespace
+
+void register_provider(std::unique_ptr<KernelProvider> provider) {
+  std::lock_guard lock(registry().mutex);
+  registry().providers.push_back(std::move(provider));
+}
+int registry_generation() {
+  std::lock_guard lock(registry().mutex);
+  return int(registry().providers.size());
+}
+
+Choice choose_kernel(mlir::stablehlo::CompositeOp op) {
+  std::lock_guard lock(registry().mutex);
+  Choice choice;
+  for (auto it = registry().providers.rbegin(); it != registry().providers.rend(); ++it) {
+    std::string reason;
+    if (auto kernel = (*it)->query(op, reason)) return {std::move(kernel), (*it)->name(), {}};
+    choice.reason += (choice.reason.empty() ? "" : "; ") + (*it)->name() + " refused: " + (reason.empty() ? "no reason given" : reason);
+  }
+  if (choice.reason.empty()) choice.reason = "no kernel is registered";
+  return choice;
+}
+
+}  // namespace cresset::composite

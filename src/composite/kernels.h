@@ -1,0 +1,45 @@
+// Who runs a composite whole: kernels that plugins, or rooms of our own, register.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stablehlo/dialect.h"
+
+namespace cresset::composite {
+
+/// Runs one composite of one program.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  /// Dense row-major buffers; results overlap no operand. Throws std::runtime_error.
+  virtual void run(const void* const* operands, void* const* results) = 0;
+};
+
+/// Offers kernels.
+class KernelProvider {
+ public:
+  virtual ~KernelProvider() = default;
+  virtual std::string name() const = 0;
+  /// A kernel, or null and the reason.
+  virtual std::unique_ptr<Kernel> query(mlir::stablehlo::CompositeOp op, std::string& reason) = 0;
+};
+
+/// The latest is asked first. Providers stay for the life of the process.
+void register_provider(std::unique_ptr<KernelProvider> provider);
+/// Grows with each registration: programs compiled before may be compiled otherwise now.
+int registry_generation();
+
+struct Choice {
+  std::unique_ptr<Kernel> kernel;  ///< null: nobody takes it
+  std::string provider;
+  std::string reason;              ///< why not, from each that refused
+};
+Choice choose_kernel(mlir::stablehlo::CompositeOp op);
+
+/// The plugins in CRESSET_PLUGINS, once; called by whoever compiles.
+void load_plugins_from_environment();
+
+}  // namespace cresset::composite

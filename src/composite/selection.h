@@ -1,0 +1,58 @@
+// Which composites stay whole, and what became of each.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/program.h"
+#include "stablehlo/dialect.h"
+
+namespace cresset::composite {
+
+/// A pattern of composites: a name with globs ("aten.gelu*"; "gelu" is "aten.gelu"), and conditions in braces:
+/// "aten.gelu{version=1, dtype=f32|bf16, rank=2, shape=4x8, approximate=tanh}". dtype, rank and shape are the first operand's; any other key is an attribute.
+class Filter {
+ public:
+  /// Throws std::invalid_argument that says what is wrong with the text.
+  explicit Filter(const std::string& text);
+  bool matches(mlir::stablehlo::CompositeOp op) const;
+
+ private:
+  std::string name_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> conditions_;  // key, values of which one must be
+};
+
+/// Filters separated by commas: "all", "none", "aten.gelu*,softmax", "all,-aten.addmm": the last that matches decides.
+class Selection {
+ public:
+  /// Throws std::invalid_argument.
+  explicit Selection(const std::string& text = "all");
+  bool keeps(mlir::stablehlo::CompositeOp op) const;
+  /// Equal for equal selections; part of a program's key.
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::vector<std::pair<Filter, bool>> filters_;
+};
+
+/// What became of the composites of a program.
+class Report {
+ public:
+  void add(mlir::stablehlo::CompositeOp op, const std::string& became, const std::string& why = {});
+  std::vector<CompositeFate> fates() const;
+
+ private:
+  std::map<std::string, CompositeFate> fates_;
+};
+
+/// Decomposes what the selection does not keep, and reports it.
+mlir::LogicalResult select(mlir::ModuleOp module, const Selection& selection, Report& report);
+
+/// Replaces every composite by a stablehlo.custom_call of its name with the attributes as its backend_config (API version 4, the typed FFI of XLA).
+void to_custom_calls(mlir::ModuleOp module, const std::function<bool(mlir::stablehlo::CompositeOp)>& should);
+
+}  // namespace cresset::composite

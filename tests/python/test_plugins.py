@@ -1,0 +1,178 @@
+"""Kernels by plugin, the choice of composites, and what `explain` says of them."""
+
+import pathlib
+import subprocess
+import sys
+import os
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import torch_cresset
+
+ROOT = pathlib.Path(__file__).parents[2]
+HEADER = '#include <stdio.h>\n#include <string.h>\n#include "cresset/kernel_plugin.h"\n'
+GOOD = HEADER + """
+static int query(const cresset_query* q, void** handle, char* reason, size_t n) {
+  if (strcmp(q->name, "aten.silu")) return snprintf(reason, n, "only silu"), 0;
+  return 1;
+}
+static int run(void* h, const void* const* o, void* const* r, const cresset_threads* t, char* error, size_t n) { snprintf(error, n, "the card is on fire"); return 1; }
+static const cresset_plugin plugin = {sizeof plugin, CRESSET_KERNEL_ABI, "burning", query, run, 0};
+const cresset_plugin* cresset_get_plugin(void) { return &plugin; }
+"""
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory):
+    def compile(source, name):
+        folder = tmp_path_factory.mktemp("plugin")
+        if not isinstance(source, pathlib.Path):
+            (folder / "plugin.c").write_text(source)
+            source = folder / "plugin.c"
+        path = folder / f"lib{name}.so"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", torch_cresset.include_path(), source, "-o", path, "-lm"], check=True)
+        return path
+
+    return compile
+
+
+def run(code, **environment):
+    return subprocess.run([sys.executable, "-c", "import torch, torch.nn.functional as F, torch_cresset\n" + code], capture_output=True, text=True, timeout=300,
+                          env=os.environ | {key: str(value) for key, value in environment.items()})
+
+
+MODEL = """
+torch.manual_seed(0)
+w = torch.randn(32, 16).to("cresset").requires_grad_()
+def step(form="tanh", dtype=torch.float32):
+    w.grad = None
+    F.gelu(w.to(dtype), approximate=form).square().sum().backward()
+    return w.grad.cpu()
+"""
+
+
+def test_the_example_runs_gelu_and_its_gradient(build):
+    result = run(MODEL + """
+import sys
+expected = [step("tanh"), step("none")]
+torch_cresset.load_plugin(sys.argv[1] if len(sys.argv) > 1 else PATH)
+for form, e in zip(("tanh", "none"), expected):
+    torch.testing.assert_close(step(form), e)
+said = torch_cresset.explain(step)
+print(said)
+assert {(c.name, c.became) for c in said if "gelu" in c.name} == {("aten.gelu", "kernel example_gelu"), ("aten.gelu_backward", "kernel example_gelu")}
+said = torch_cresset.explain(step, dtype=torch.bfloat16)
+assert all(c.became == "decomposed" and c.why == "example_gelu refused: only f32" for c in said if "gelu" in c.name), said
+compiled = torch.compile(lambda x: F.gelu(x) + 1, backend="cresset")
+x = torch.randn(100)
+torch.testing.assert_close(compiled(x), F.gelu(x) + 1)
+assert any(c.became == "kernel example_gelu" for c in torch_cresset.explain(compiled, x))
+""".replace("PATH", repr(str(build(ROOT / "examples" / "plugin" / "gelu.c", "gelu")))))
+    assert result.returncode == 0, result.stderr
+    assert "kernel example_gelu" in result.stdout and 'approximate = "tanh"' in result.stdout
+
+
+def test_from_the_environment(build):
+    path = build(ROOT / "examples" / "plugin" / "gelu.c", "gelu")
+    result = run(MODEL + "print(torch_cresset.explain(step))", CRESSET_PLUGINS=path)
+    assert "kernel example_gelu" in result.stdout, result.stderr
+
+
+def test_a_kernel_that_fails_raises_its_message(build):
+    result = run(f"""
+torch_cresset.load_plugin({str(build(GOOD, "burning"))!r})
+x = torch.ones(4, device="cresset")
+y = F.silu(x)
+for _ in range(2):
+    try:
+        y.cpu()
+        raise SystemExit("no error")
+    except RuntimeError as error:
+        print(error)
+assert (x + 1).tolist() == [2] * 4
+with torch_cresset.composites("none"):
+    torch.testing.assert_close(F.silu(x).cpu(), F.silu(x.cpu()))
+torch.testing.assert_close(torch.sigmoid(x).cpu(), torch.sigmoid(x.cpu()))
+""")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("burning: the card is on fire") == 2
+
+
+@pytest.mark.parametrize("source, message", [
+    ("int x;", "does not export cresset_get_plugin"),
+    (GOOD.replace("CRESSET_KERNEL_ABI", "99"), "built for version 99 of the kernel interface, this is version 1"),
+    (GOOD.replace("{sizeof plugin", "{8"), "its cresset_plugin has 8 bytes"),
+    (GOOD.replace("query, run, 0", "0, run, 0"), "its query or run is null"),
+    (GOOD.replace('"burning"', "0"), "it has no name"),
+    (HEADER + "const cresset_plugin* cresset_get_plugin(void) { return 0; }", "returns null"),
+    (GOOD + "__attribute__((constructor)) static void boom(void) { __builtin_trap(); }", "it crashes while it is loaded"),
+    (GOOD + "#include <stdlib.h>\n__attribute__((constructor)) static void leave(void) { exit(0); }", "it ends the process while it is loaded"),
+    (GOOD + "void missing(void); void (*use)(void) = missing;", "undefined symbol"),
+], ids=["nothing", "version", "size", "null", "nameless", "no plugin", "crash", "exit", "symbol"])
+def test_a_bad_plugin_is_an_error(build, source, message):
+    path = build(source, "bad")
+    with pytest.raises(RuntimeError, match="bad.so can't be loaded.*" + message):
+        torch_cresset.load_plugin(path)
+    assert F.gelu(torch.ones(3, device="cresset")).sum().item() > 2
+
+
+def test_a_missing_plugin_is_an_error():
+    with pytest.raises(RuntimeError, match="nowhere.so can't be loaded: No such file"):
+        torch_cresset.load_plugin("/nowhere.so")
+
+
+def names(function, *args):
+    return {c.name: c.became for c in torch_cresset.explain(function, *args)}
+
+
+def step():
+    x = torch.linspace(-1, 1, 12, device="cresset").reshape(3, 4).requires_grad_()
+    F.softmax(F.gelu(x), -1).square().sum().backward()
+    return x.grad.cpu()
+
+
+def test_blocks_choose_composites():
+    everything = names(step)
+    assert set(everything) == {"aten.gelu", "aten.gelu_backward", "aten.softmax", "aten.softmax_backward"}
+    reference = step()
+
+    def why(**options):
+        with torch_cresset.composites(**options):
+            torch.testing.assert_close(step(), reference)
+            return {c.name: c.why for c in torch_cresset.explain(step)}
+
+    def selected(**options):
+        return {name for name, text in why(**options).items() if "not among" not in text}
+
+    assert selected(only="none") == set()
+    assert selected(only=["aten.gelu*"]) == {"aten.gelu", "aten.gelu_backward"}
+    assert selected(only="softmax") == {"aten.softmax"}
+    assert selected(except_="*_backward") == {"aten.gelu", "aten.softmax"}
+    assert selected(only="all{rank=3}") == set()
+    assert selected(only="aten.gelu{approximate=none, dtype=f32|bf16, shape=3x4, version=1}") == {"aten.gelu"}
+    assert selected(only="aten.gelu{approximate=tanh}") == set()
+    with torch_cresset.composites("none"):
+        with torch_cresset.composites("softmax"):
+            assert "not among" not in {c.name: c.why for c in torch_cresset.explain(step)}["aten.softmax"]
+        assert "none" in {c.name: c.why for c in torch_cresset.explain(step)}["aten.softmax"]
+    assert names(step) == everything
+
+
+def test_compiled_functions_follow_the_block():
+    compiled = torch.compile(lambda x: F.gelu(x) * 2, backend="cresset")
+    x = torch.randn(7)
+    whys = []
+    for only in ("all", "none", "all"):
+        with torch_cresset.composites(only):
+            torch.testing.assert_close(compiled(x), F.gelu(x) * 2)
+            whys.append("not among" in torch_cresset.explain(compiled, x)[0].why)
+    assert whys == [False, True, False]
+
+
+@pytest.mark.parametrize("pattern, message", [("aten.gelu{dtype=f32", "lacks its closing brace"), ("aten.gelu{dtype}", "is no condition"), ("{rank=2}", "has no name")])
+def test_malformed_patterns(pattern, message):
+    with pytest.raises(ValueError, match=message):
+        with torch_cresset.composites(pattern):
+            pass
