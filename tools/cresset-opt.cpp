@@ -1,24 +1,47 @@
 // cresset-opt: reads StableHLO text, verifies it, runs passes over it, prints it.
 #include "composite/decompose.h"
+#include "composite/selection.h"
 #include "cpu/simplify.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "stablehlo/dialect.h"
 
 using namespace mlir;
+using namespace cresset;
 namespace {
 
-struct DecomposeComposites final : PassWrapper<DecomposeComposites, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposeComposites)
-  DecomposeComposites() = default;
-  DecomposeComposites(const DecomposeComposites& other) : PassWrapper(other) {}
-  StringRef getArgument() const override { return "decompose-composites"; }
-  StringRef getDescription() const override { return "Replaces composites (all, or those named) by their decompositions"; }
+// Passes that take a selection of composites ("aten.gelu*,softmax{dtype=f32}", see composite/selection.h).
+template <class Pass>
+struct SelectingPass : PassWrapper<Pass, OperationPass<ModuleOp>> {
+  SelectingPass() = default;
+  SelectingPass(const SelectingPass& other) : PassWrapper<Pass, OperationPass<ModuleOp>>(other) {}
   void runOnOperation() override {
-    auto selected = [&](stablehlo::CompositeOp op) { return names.empty() || llvm::is_contained(names, op.getName()); };
-    if (failed(cresset::composite::decompose(getOperation(), selected))) signalPassFailure();
+    try {
+      composite::Selection selection(filter);
+      if (failed(static_cast<Pass*>(this)->run(this->getOperation(), [&](stablehlo::CompositeOp op) { return selection.keeps(op); }))) this->signalPassFailure();
+    } catch (const std::invalid_argument& error) {
+      this->getOperation().emitError(error.what());
+      this->signalPassFailure();
+    }
   }
-  ListOption<std::string> names{*this, "names", llvm::cl::desc("composites to decompose; without it all")};
+  typename SelectingPass::template Option<std::string> filter{*this, "filter", llvm::cl::desc("which composites, as in aten.gelu*,softmax{dtype=f32}; without it all"), llvm::cl::init("all")};
+};
+
+struct DecomposeComposites final : SelectingPass<DecomposeComposites> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposeComposites)
+  StringRef getArgument() const override { return "decompose-composites"; }
+  StringRef getDescription() const override { return "Replaces composites by their decompositions"; }
+  LogicalResult run(ModuleOp module, const std::function<bool(stablehlo::CompositeOp)>& should) { return composite::decompose(module, should); }
+};
+
+struct CompositesToCustomCalls final : SelectingPass<CompositesToCustomCalls> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CompositesToCustomCalls)
+  StringRef getArgument() const override { return "composites-to-custom-calls"; }
+  StringRef getDescription() const override { return "Makes composites custom_calls with the attributes as backend_config"; }
+  LogicalResult run(ModuleOp module, const std::function<bool(stablehlo::CompositeOp)>& should) {
+    composite::to_custom_calls(module, should);
+    return success();
+  }
 };
 
 struct Simplify final : PassWrapper<Simplify, OperationPass<ModuleOp>> {
@@ -36,6 +59,7 @@ int main(int argc, char** argv) {
   DialectRegistry registry;
   registry.insert<func::FuncDialect, stablehlo::StableHLODialect>();
   PassRegistration<DecomposeComposites>();
+  PassRegistration<CompositesToCustomCalls>();
   PassRegistration<Simplify>();
   return asMainReturnCode(MlirOptMain(argc, argv, "StableHLO optimizer of Cresset\n", registry));
 }

@@ -107,5 +107,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   py::class_<trace::Composite, std::shared_ptr<trace::Composite>>(m, "Composite").def("record", &trace::Composite::record, py::arg("arguments"));
   m.def("begin_capture", &trace::begin_capture);
   m.def("abort_capture", &trace::abort_capture);
+  m.def("end_capture_as_text", &trace::end_capture_as_text, py::arg("inputs"), py::arg("outputs"), py::arg("custom_calls"), release);
   m.def("end_capture", &trace::end_capture, py::arg("inputs"), py::arg("outputs"), release);
 }

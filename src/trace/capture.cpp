@@ -165,6 +165,29 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
   return captured;
 }
 
+std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, bool custom_calls) {
+  std::lock_guard lock(trace_mutex());
+  TORCH_CHECK(capture().active, "cresset: no capture is under way");
+  std::vector<Value> results;
+  for (const at::Tensor& t : outputs) results.push_back(read(t));
+  Graph graph = make_graph(results);
+  std::vector<NodePtr> ordered;
+  for (const at::Tensor& t : inputs) {
+    auto stand_in = std::find_if(capture().stand_ins.begin(), capture().stand_ins.end(), [&](const at::Tensor& s) { return &Cell::of(s) == &Cell::of(t); });
+    TORCH_CHECK(stand_in != capture().stand_ins.end(), "cresset: an input of the capture is not a stand-in");
+    const BufferPtr& buffer = capture().buffers[stand_in - capture().stand_ins.begin()];
+    auto used = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const NodePtr& n) { return n && n->buffer() == buffer; });
+    ordered.push_back(used != graph.inputs.end() ? std::exchange(*used, {}) : NodeFactory::input(buffer, {t.scalar_type(), at::DimVector(t.sizes())}));
+  }
+  for (NodePtr& n : graph.inputs)
+    if (n) ordered.push_back(std::move(n));
+  graph.inputs = std::move(ordered);
+  take_checks();
+  std::string text = stablehlo_text(graph, custom_calls);
+  abort_capture();
+  return text;
+}
+
 std::vector<at::Tensor> CapturedProgram::run(const std::vector<at::Tensor>& inputs) {
   bool cpu = std::none_of(inputs.begin(), inputs.end(), [](const at::Tensor& t) { return t.dim() > 0 && !t.device().is_cpu(); }) &&
              (inputs.empty() || inputs[0].device().is_cpu());

@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/program.h"
@@ -59,6 +60,10 @@ class CapturedProgram {
 void begin_capture();
 void abort_capture();
 std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
+
+/// In place of end_capture: the graph as StableHLO text, composites whole. @main takes the stand-ins in order, used or not, then other
+/// tensors that the graph reads; with `custom_calls` each composite is a stablehlo.custom_call with the attributes as its backend_config.
+std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, bool custom_calls);
 
 /// Reads must not happen now: true within a capture.
 bool capturing();

@@ -272,6 +272,16 @@ std::shared_ptr<Program> program_for(const Graph& graph) {
   return cache().front().program;
 }
 
+std::string stablehlo_text(const Graph& graph, bool custom_calls) {
+  composite::Report report;
+  auto module = lowering::lower(graph, context());
+  TORCH_CHECK(succeeded(composite::select(*module, selection_of(composites()), report)), "cresset: composites can't be decomposed");
+  if (custom_calls) composite::to_custom_calls(*module, [](mlir::stablehlo::CompositeOp) { return true; });
+  std::string text;
+  llvm::raw_string_ostream(text) << *module << "\n";
+  return text;
+}
+
 namespace {
 
 void end_window() {

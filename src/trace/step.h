@@ -73,6 +73,9 @@ void begin_watch();
 std::vector<std::shared_ptr<Program>> end_watch();
 void note_run(const std::shared_ptr<Program>& program);
 
+/// The StableHLO of a graph as it would be compiled, or with every composite as a custom_call.
+std::string stablehlo_text(const Graph& graph, bool custom_calls);
+
 /// One compilation, for reports.
 struct CompileRecord {
   std::string hash;

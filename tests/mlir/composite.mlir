@@ -1,6 +1,15 @@
 // RUN: cresset-opt %s | FileCheck %s --check-prefix=KEEP
 // RUN: cresset-opt --decompose-composites %s | FileCheck %s --check-prefix=ALL
-// RUN: cresset-opt --decompose-composites=names=acme.outer %s | FileCheck %s --check-prefix=OUTER
+// RUN: cresset-opt --decompose-composites=filter=acme.outer %s | FileCheck %s --check-prefix=OUTER
+// RUN: cresset-opt --decompose-composites="filter=acme.*{beta=2,dtype=f32,rank=1,shape=4,version=1}" %s | FileCheck %s --check-prefix=OUTER
+// RUN: cresset-opt --decompose-composites="filter=acme.outer{dtype=bf16}" %s | FileCheck %s --check-prefix=KEEP
+// RUN: cresset-opt --decompose-composites=filter=all,-acme.outer %s | FileCheck %s --check-prefix=KEEP
+// RUN: not cresset-opt --decompose-composites="filter=acme.outer{dtype}" %s 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: cresset-opt --composites-to-custom-calls %s | FileCheck %s --check-prefix=CALL
+
+// BAD: 'dtype' is no condition; write key=value
+// CALL: stablehlo.custom_call @acme.outer(%{{.*}}) {api_version = 4 : i32, backend_config = {beta = 2.000000e+00 : f64}} : (tensor<4xf32>) -> tensor<4xf32>
+// CALL-NOT: func.func private
 
 // KEEP: stablehlo.composite "acme.outer" %{{.*}} {composite_attributes = {beta = 2.000000e+00 : f64}, decomposition = @outer, version = 1 : i32}
 // ALL-NOT: composite

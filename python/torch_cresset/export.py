@@ -1,0 +1,36 @@
+"""A function, module or exported program as StableHLO text, for somebody else's compiler."""
+
+import torch
+from torch.utils import _pytree as pytree
+
+from . import _C
+
+
+def stablehlo(function, *args, custom_calls=False, **kwargs):
+    """The StableHLO of `function(*args, **kwargs)`, with composites whole as torch_cresset.composites selects them.
+
+    function: any callable, a torch.nn.Module, or a torch.export.ExportedProgram; on CPU or device tensors. It is run once on stand-ins and must not read a value. Gradients that
+    it takes (torch.autograd.grad, torch.func.grad) are part of the text, their operators whole as well.
+    custom_calls: each composite becomes a `stablehlo.custom_call` of its name, its attributes as `backend_config` (typed FFI, API version 4).
+
+    @main takes the tensors among the arguments in order, then the module's parameters and buffers in the order of named_parameters() and named_buffers(), then
+    other tensors that the function uses. Its results are the tensors among the results. Sizes are static. Raises RuntimeError if an operator is not lowered or reads a value.
+    """
+    if isinstance(function, torch.export.ExportedProgram):
+        function = function.module()
+    state = dict(function.named_parameters()) | dict(function.named_buffers()) if isinstance(function, torch.nn.Module) else {}
+    flat, spec = pytree.tree_flatten((args, kwargs))
+    inputs = [v for v in flat if isinstance(v, torch.Tensor)] + list(state.values())
+    _C.begin_capture()
+    try:
+        stand_ins = [_C.wrap(t.detach()).requires_grad_(t.requires_grad) for t in inputs]
+        left = iter(stand_ins)
+        args, kwargs = pytree.tree_unflatten([next(left) if isinstance(v, torch.Tensor) else v for v in flat], spec)
+        if isinstance(function, torch.nn.Module):
+            results = torch.func.functional_call(function, dict(zip(state, left)), args, kwargs, tie_weights=False)
+        else:
+            results = function(*args, **kwargs)
+        outputs = [v for v in pytree.tree_leaves(results) if isinstance(v, torch.Tensor)]
+        return _C.end_capture_as_text(stand_ins, outputs, custom_calls)
+    finally:
+        _C.abort_capture()

@@ -1,0 +1,107 @@
+"""StableHLO for others: XLA runs the text with composites, and with custom calls that reach handlers of its typed FFI."""
+
+import ctypes
+import re
+import subprocess
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import torch_cresset
+from test_xla import execute
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.norm, self.up, self.down = torch.nn.LayerNorm(8), torch.nn.Linear(8, 16), torch.nn.Linear(16, 8)
+
+    def forward(self, x):
+        return x + self.down(F.gelu(self.up(self.norm(x)), approximate="tanh"))
+
+
+def test_a_module_and_an_exported_program():
+    block, x = Block(), torch.randn(3, 8)
+    texts = [torch_cresset.stablehlo(block, x), torch_cresset.stablehlo(torch.export.export(block, (x,)), x)]
+    for text in texts:
+        assert re.findall(r'composite "aten.gelu".*approximate = "tanh"', text)
+        assert 'composite "aten.layer_norm"' in text
+        (result,) = execute(text, [x.numpy(), *[p.detach().numpy() for p in block.parameters()]])
+        torch.testing.assert_close(torch.from_numpy(result.copy()), block(x).detach())
+
+
+def test_gradients_are_part_of_it():
+    def loss(x, w):
+        return F.gelu(x @ w).square().sum()
+
+    x, w = torch.randn(4, 5), torch.randn(5, 6, requires_grad=True)
+    text = torch_cresset.stablehlo(lambda x, w: torch.autograd.grad(loss(x, w), w), x, w)
+    assert 'composite "aten.gelu_backward"' in text
+    (result,) = execute(text, [x.numpy(), w.detach().numpy()])
+    torch.testing.assert_close(torch.from_numpy(result.copy()), torch.autograd.grad(loss(x, w), w)[0])
+
+
+def test_unused_arguments_keep_their_place():
+    text = torch_cresset.stablehlo(lambda a, b, c: c * 2, torch.ones(1), torch.ones(2), torch.ones(3))
+    assert "@main(%arg0: tensor<1xf32>, %arg1: tensor<2xf32>, %arg2: tensor<3xf32>)" in text
+
+
+def test_reading_a_value_is_an_error():
+    with pytest.raises(RuntimeError, match="a value is read while its graph is captured"):
+        torch_cresset.stablehlo(lambda x: x * float(x.sum()), torch.ones(3))
+    assert (torch.ones(2, device="cresset") + 1).tolist() == [2, 2]
+
+
+HANDLER = r"""
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include "xla/ffi/api/ffi.h"
+namespace ffi = xla::ffi;
+static int calls = 0, tanh_forms = 0;
+static float cdf_slope(float x, float* slope) {
+  float t = std::tanh(0.7978845608f * (x + 0.044715f * x * x * x));
+  *slope = 0.5f * (1 - t * t) * 0.7978845608f * (1 + 3 * 0.044715f * x * x);
+  return 0.5f * (1 + t);
+}
+static ffi::Error forward(ffi::Buffer<ffi::F32> x, std::string_view approximate, ffi::ResultBuffer<ffi::F32> y) {
+  ++calls, tanh_forms += approximate == "tanh";
+  float slope;
+  for (size_t i = 0; i < x.element_count(); ++i) y->typed_data()[i] = x.typed_data()[i] * cdf_slope(x.typed_data()[i], &slope);
+  return ffi::Error::Success();
+}
+static ffi::Error backward(ffi::Buffer<ffi::F32> g, ffi::Buffer<ffi::F32> x, std::string_view approximate, ffi::ResultBuffer<ffi::F32> y) {
+  ++calls, tanh_forms += approximate == "tanh";
+  for (size_t i = 0; i < x.element_count(); ++i) {
+    float slope, v = x.typed_data()[i], cdf = cdf_slope(v, &slope);
+    y->typed_data()[i] = g.typed_data()[i] * (cdf + v * slope);
+  }
+  return ffi::Error::Success();
+}
+XLA_FFI_DEFINE_HANDLER_SYMBOL(gelu, forward, ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Attr<std::string_view>("approximate").Ret<ffi::Buffer<ffi::F32>>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(gelu_backward, backward,
+  ffi::Ffi::Bind().Arg<ffi::Buffer<ffi::F32>>().Arg<ffi::Buffer<ffi::F32>>().Attr<std::string_view>("approximate").Ret<ffi::Buffer<ffi::F32>>());
+extern "C" int counted() { return calls * 100 + tanh_forms; }
+"""
+
+
+def test_custom_calls_reach_xla_s_handlers(tmp_path):
+    jax = pytest.importorskip("jax", reason="XLA comes with jax, which requirements.txt installs")
+    (tmp_path / "handler.cpp").write_text(HANDLER)
+    subprocess.run(["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-I", jax.ffi.include_dir(), tmp_path / "handler.cpp", "-o", tmp_path / "handler.so"], check=True)
+    library = ctypes.CDLL(str(tmp_path / "handler.so"))
+    jax.ffi.register_ffi_target("aten.gelu", jax.ffi.pycapsule(library.gelu), platform="cpu")
+    jax.ffi.register_ffi_target("aten.gelu_backward", jax.ffi.pycapsule(library.gelu_backward), platform="cpu")
+
+    def gradient(x, w):
+        return torch.autograd.grad(F.gelu(x @ w, approximate="tanh").square().sum(), w)
+
+    x, w = torch.randn(4, 5), torch.randn(5, 6, requires_grad=True)
+    with torch_cresset.composites("gelu*"):
+        text = torch_cresset.stablehlo(gradient, x, w, custom_calls=True)
+    assert text.count("stablehlo.custom_call @aten.gelu") == 2 and "composite" not in text
+    (result,) = execute(text, [x.numpy(), w.detach().numpy()])
+    torch.testing.assert_close(torch.from_numpy(result.copy()), gradient(x, w)[0], atol=1e-5, rtol=1e-5)
+    assert library.counted() == 202
