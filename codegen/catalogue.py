@@ -5,14 +5,23 @@
       version: 1                     # of its meaning; grows when the decomposition computes something else
       backward: aten.gelu_backward   # the composite of its gradient
       aliases: [odml.gelu]           # foreign names of the same operator with the same operands (aten.<operator>.default are known)
-      scalar: "x / (1 + exp(-x))"    # element-wise ones: what is computed, for raising; or a mapping from `approximate` to that
+      # What an element-wise composite computes, for raising; in C++ over double and dual numbers (composite/dual.h):
+      scalar: "max(x, 0.0) + slope * min(x, 0.0)"
+      recover: {slope: "-f(-1.0)"}   # attributes from values of the function f that was found
+      fixed: {approximate: none}     # attributes that have this value
+      variants: [{scalar: …}]        # other meanings, with other `fixed`
+      slope: "1.0 - x * x"           # a gradient: the factor of the first operand, where that is not the derivative of the forward's
 """
 
+import argparse
 import difflib
+import pathlib
+import re
+import sys
 
 import yaml
 
-KEYS = {"name", "operators", "version", "backward", "aliases", "scalar"}
+KEYS = {"name", "operators", "version", "backward", "aliases", "scalar", "recover", "fixed", "variants", "slope"}
 
 
 class CatalogueError(Exception):
@@ -26,12 +35,13 @@ class Composite:
         self.version = entry.get("version", 1)
         self.backward = entry.get("backward", "")
         self.aliases = entry.get("aliases", [])
-        scalar = entry.get("scalar", {})
-        self.scalar = scalar if isinstance(scalar, dict) else {"": scalar}
+        self.fixed = entry.get("fixed", {})
+        self.meanings = [entry, *entry.get("variants", [])] if "scalar" in entry else []
+        self.slope = entry.get("slope", "")
 
 
-def read(path, functions):
-    """The composites; `functions` are the names in ops/aten.yaml."""
+def read(path, functions=None):
+    """The composites; `functions`, if given, are the names in ops/aten.yaml."""
     entries = yaml.safe_load(path.read_text()) or []
     composites = {}
     emitted = {}
@@ -50,7 +60,7 @@ def read(path, functions):
         if not isinstance(entry.get("version", 1), int) or entry.get("version", 1) < 1:
             raise CatalogueError(f"{where}: version is a number from 1 on, not {entry['version']!r}")
         for operator in entry["operators"]:
-            if operator not in functions:
+            if functions is not None and operator not in functions:
                 near = difflib.get_close_matches(operator, functions, n=1)
                 raise CatalogueError(f"{where}: operator {operator!r} is not in ops/aten.yaml" + (f"; did you mean {near[0]!r}?" if near else "; add '- func: NAME' there"))
             if operator in emitted:
@@ -67,13 +77,37 @@ def text(string):
     return '"' + string.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
+def attribute(name, value):
+    """An initialiser of composite::Constant."""
+    kinds = {bool: "bool", int: "int64_t", float: "double", str: "std::string"}
+    shown = text(value) if isinstance(value, str) else str(value).lower()
+    return f"{{{text(name)}, {kinds[type(value)]}({shown})}}"
+
+
 def table(composites):
     """The body of generated/catalogue.inc: initialisers of composite::Entry, sorted by name."""
     lines = []
     for c in sorted(composites, key=lambda c: c.name):
         names = c.aliases + [f"aten.{o}{'' if '.' in o else '.default'}" for o in c.operators] + [f"aten.{o.partition('.')[0]}" for o in c.operators]
         aliases = ", ".join(text(a) for a in dict.fromkeys(names) if a != c.name)
-        lines.append(f"{{{text(c.name)}, {c.version}, {text(c.backward)}, {{{aliases}}}}},\n")
+        fixed = ", ".join(attribute(k, v) for k, v in c.fixed.items())
+        slope = f"[](double x) -> double {{ return {c.slope}; }}" if c.slope else "nullptr"
+        lines.append(f"{{{text(c.name)}, {c.version}, {text(c.backward)}, {{{aliases}}}, {{{fixed}}}, {slope}}},\n")
+    return "".join(lines)
+
+
+def references(composites):
+    """The body of generated/references.inc: initialisers of composite::Scalar."""
+    lines = []
+    for c in composites:
+        for meaning in c.meanings:
+            recover = meaning.get("recover", {})
+            solve = ", ".join(f"{{{text(a)}, [](const Function& f) -> double {{ return {formula}; }}}}" for a, formula in recover.items())
+            fixed = ", ".join(attribute(k, v) for k, v in meaning.get("fixed", {}).items())
+            formula = meaning["scalar"]
+            for i, a in enumerate(recover):
+                formula = re.sub(rf"\b{a}\b", f"p[{i}]", formula)
+            lines.append(f"{{{text(c.name)}, {{{fixed}}}, {{{solve}}}, [](Dual x, const double* p) -> Dual {{ (void)p; return {formula}; }}}},\n")
     return "".join(lines)
 
 
@@ -81,3 +115,21 @@ def documentation(composites, attributes):
     """A Markdown table; `attributes` gives those of a composite as text."""
     rows = [f"| `{c.name}` | {c.version} | {attributes(c)} | {f'`{c.backward}`' if c.backward else ''} | {', '.join(f'`{a}`' for a in c.aliases)} |\n" for c in composites]
     return "| composite | version | attributes and defaults | backward | foreign names |\n|---|---|---|---|---|\n" + "".join(rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--composites", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    options = parser.parse_args()
+    try:
+        composites = read(options.composites)
+    except CatalogueError as error:
+        sys.exit(f"error: {error}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name, content in (("catalogue.inc", table(composites)), ("references.inc", references(composites))):
+        (options.out / name).write_text(f"// Generated by codegen/catalogue.py from {options.composites.name}. Do not edit.\n" + content)
+
+
+if __name__ == "__main__":
+    main()

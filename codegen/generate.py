@@ -367,7 +367,6 @@ def generate(entries, composites, out):
               "namespace cresset {\nnamespace {\n\n" + "\n".join(text for _, _, text in mine) +
               "\nTORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {\n" +
               "".join(f'  m.impl("{schema}", TORCH_FN({name}));\n' for schema, name, _ in mine) + "}\n\n}  // namespace\n}  // namespace cresset\n")
-    write(out / "catalogue.inc", HEADER + catalogue.table(composites))
     by_name = {e.name: e for e in entries}
     write(out / "composites.md", "# Composites\n\nGenerated from `ops/composites.yaml`.\n\n" +
           catalogue.documentation(composites, lambda c: by_name[c.operators[0]].attribute_text()))

@@ -1,10 +1,11 @@
 // cresset-opt: reads StableHLO text, verifies it, runs passes over it, prints it.
 #include "composite/decompose.h"
+#include "composite/raise.h"
 #include "composite/selection.h"
 #include "cpu/simplify.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "stablehlo/dialect.h"
+#include "stablehlo/chlo.h"
 
 using namespace mlir;
 using namespace cresset;
@@ -44,6 +45,23 @@ struct CompositesToCustomCalls final : SelectingPass<CompositesToCustomCalls> {
   }
 };
 
+llvm::cl::opt<bool> raise_report("raise-report", llvm::cl::desc("With --raise-composites: says on stderr what was raised, and what nearly was"));
+
+struct RaiseComposites final : PassWrapper<RaiseComposites, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RaiseComposites)
+  RaiseComposites() = default;
+  RaiseComposites(const RaiseComposites& other) : PassWrapper(other) {}
+  StringRef getArgument() const override { return "raise-composites"; }
+  StringRef getDescription() const override { return "Finds what decomposed operations compute and makes composites of them again"; }
+  void runOnOperation() override {
+    composite::RaiseReport found;
+    composite::raise(getOperation(), &found);
+    if (!raise_report) return;
+    for (const std::string& line : found.raised) llvm::errs() << "raised  " << line << "\n";
+    for (const std::string& line : found.missed) llvm::errs() << "missed  " << line << "\n";
+  }
+};
+
 struct Simplify final : PassWrapper<Simplify, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Simplify)
   StringRef getArgument() const override { return "simplify"; }
@@ -57,9 +75,10 @@ struct Simplify final : PassWrapper<Simplify, OperationPass<ModuleOp>> {
 
 int main(int argc, char** argv) {
   DialectRegistry registry;
-  registry.insert<func::FuncDialect, stablehlo::StableHLODialect>();
+  registry.insert<func::FuncDialect, stablehlo::StableHLODialect, chlo::CHLODialect>();
   PassRegistration<DecomposeComposites>();
   PassRegistration<CompositesToCustomCalls>();
+  PassRegistration<RaiseComposites>();
   PassRegistration<Simplify>();
   return asMainReturnCode(MlirOptMain(argc, argv, "StableHLO optimizer of Cresset\n", registry));
 }

@@ -23,7 +23,7 @@ class Unary<string mnemonic, Type type = StableHLO_Tensor, list<Trait> traits = 
 class UnaryTo<string mnemonic, Type from, Type to> : Elementwise<mnemonic> {
   let arguments = (ins from:$operand);
   let results = (outs to:$result);
-  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$operand attr-dict `:` custom<SameOperandsAndResultType>(type($operand), type($result))";
 }
 class Binary<string mnemonic, Type type = StableHLO_Tensor, list<Trait> traits = []>
     : Elementwise<mnemonic, !listconcat(traits, [SameOperandsAndResultType])> {

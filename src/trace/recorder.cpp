@@ -8,7 +8,9 @@
 #include <unordered_map>
 
 #include "trace/capture.h"
+#include "trace/capture.h"
 #include "trace/cell.h"
+#include "trace/composite.h"
 #include "trace/hash.h"
 #include "trace/step.h"
 
@@ -115,7 +117,9 @@ void Recorder::number_operand(const at::Scalar& value, bool in_attribute) {
   // The integer 1 is nearly always alpha's default (autograd adds gradients up in place), not something an optimizer computes.
   bool is_default = value.isIntegral(false) && value.toLong() == 1;
   bool optimizer = in_place_ && !is_default && !c10::GradMode::is_enabled();
-  bool input = !value.isComplex() && (optimizer || varies(site, bits_of(value)));
+  // Whoever captures a graph guards its numbers.
+  bool captured = capturing() || recording_body();
+  bool input = !value.isComplex() && !captured && (optimizer || varies(site, bits_of(value)));
   if (!input && !value.isComplex()) constants_ = mix(constants_, bits_of(value));
   if (in_attribute) {
     if (!input) {

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "composite/kernels.h"
+#include "composite/raise.h"
 #include "composite/selection.h"
 #include "cpu/compiler.h"
 #include "lowering/lowering.h"
@@ -139,12 +140,26 @@ std::string dump(mlir::ModuleOp module, const std::string& hash) {
   return path;
 }
 
+// CRESSET_RAISE=0 leaves decomposed operators as they are.
+bool raises() {
+  const char* text = std::getenv("CRESSET_RAISE");
+  return !text || std::string_view(text) != "0";
+}
+
 composite::Selection selection_of(const std::string& text) {
   try {
     return composite::Selection(text);
   } catch (const std::invalid_argument& error) {
     TORCH_CHECK_VALUE(false, "cresset: ", error.what());
   }
+}
+
+// Lowered, with the composites that the user keeps.
+mlir::OwningOpRef<mlir::ModuleOp> whole(const Graph& graph, composite::Report& report) {
+  auto module = lowering::lower(graph, context());
+  if (raises()) composite::raise(*module);
+  TORCH_CHECK(succeeded(composite::select(*module, selection_of(composites()), report)), "cresset: composites can't be decomposed");
+  return module;
 }
 
 }  // namespace
@@ -240,6 +255,7 @@ Graph make_graph(const std::vector<Value>& outputs) {
   }
   d.add(std::string_view(composites()));
   d.add(uint64_t(composite::registry_generation()));
+  d.add(uint64_t(raises()));
   graph.hash = d.hex();
   return graph;
 }
@@ -258,8 +274,7 @@ std::shared_ptr<Program> program_for(const Graph& graph) {
   std::vector<std::string> lines;
   for (const NodePtr& n : graph.nodes) lines.push_back(describe(*n));
   composite::Report report;
-  auto module = lowering::lower(graph, context());
-  TORCH_CHECK(succeeded(composite::select(*module, selection_of(composites()), report)), "cresset: composites can't be decomposed");
+  auto module = whole(graph, report);
   CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), state().where, dump(*module, graph.hash), {}};
   auto program = cpu::compile(*module, {.report = &report});
   if (!program) TORCH_CHECK(false, "cresset: a program of ", graph.nodes.size(), " operators can't be compiled: ", llvm::toString(program.takeError()));
@@ -274,8 +289,7 @@ std::shared_ptr<Program> program_for(const Graph& graph) {
 
 std::string stablehlo_text(const Graph& graph, bool custom_calls) {
   composite::Report report;
-  auto module = lowering::lower(graph, context());
-  TORCH_CHECK(succeeded(composite::select(*module, selection_of(composites()), report)), "cresset: composites can't be decomposed");
+  auto module = whole(graph, report);
   if (custom_calls) composite::to_custom_calls(*module, [](mlir::stablehlo::CompositeOp) { return true; });
   std::string text;
   llvm::raw_string_ostream(text) << *module << "\n";

@@ -1,0 +1,47 @@
+// The catalogue of composites, from ops/composites.yaml.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "composite/dual.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace cresset::composite {
+
+/// An attribute and its value.
+struct Constant {
+  std::string name;
+  std::variant<bool, int64_t, double, std::string> value;
+};
+
+struct Entry {
+  std::string name;
+  int version;
+  std::string backward;              ///< or ""
+  std::vector<std::string> aliases;  ///< foreign names of the same operator
+  std::vector<Constant> fixed;       ///< attributes that a raised one has besides the forward's
+  double (*slope)(double);           ///< of a gradient g · slope(y): given for those in terms of the forward's result
+};
+const std::vector<Entry>& catalogue();
+/// By its name or a foreign one; null if it is neither.
+const Entry* find_composite(llvm::StringRef name);
+
+using Function = std::function<double(double)>;
+
+/// What an element-wise composite computes.
+struct Scalar {
+  struct Recovered {
+    std::string attribute;
+    double (*solve)(const Function& f);
+  };
+  std::string name;
+  std::vector<Constant> fixed;
+  std::vector<Recovered> recover;               ///< the parameters
+  Dual (*formula)(Dual x, const double* parameters);
+};
+const std::vector<Scalar>& scalar_references();
+
+}  // namespace cresset::composite

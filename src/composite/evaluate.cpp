@@ -1,0 +1,273 @@
+#include "composite/evaluate.h"
+
+#include <cmath>
+
+#include "composite/catalogue.h"
+#include "stablehlo/chlo.h"
+
+namespace cresset::composite {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+ArrayRef<int64_t> shape_of(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
+bool is_float(Value v) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  return type && type.hasStaticShape() && isa<FloatType>(type.getElementType());
+}
+bool is_bool(Value v) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  return type && type.getElementType().isInteger(1);
+}
+
+SmallVector<int64_t> without_ones(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> result;
+  for (int64_t d : shape)
+    if (d != 1) result.push_back(d);
+  return result;
+}
+
+struct Formula {
+  const Scalar* scalar;
+  SmallVector<double, 2> parameters;
+  double operator()(double x) const { return scalar->formula(x, parameters.data()).v; }
+};
+std::optional<Formula> formula_of(StringRef name, DictionaryAttr attributes) {
+  for (const Scalar& s : scalar_references()) {
+    if (s.name != name) continue;
+    Formula formula{&s, {}};
+    bool fits = llvm::all_of(s.fixed, [&](const Constant& c) {
+      auto* text = std::get_if<std::string>(&c.value);
+      auto attribute = attributes.getAs<StringAttr>(c.name);
+      return !text || (attribute && attribute.getValue() == *text);
+    });
+    for (const auto& r : s.recover) {
+      Attribute value = attributes.get(r.attribute);
+      if (auto f = dyn_cast_or_null<FloatAttr>(value)) formula.parameters.push_back(f.getValueAsDouble());
+      else if (auto i = dyn_cast_or_null<IntegerAttr>(value)) formula.parameters.push_back(double(i.getInt()));
+      else fits = false;
+    }
+    if (fits) return formula;
+  }
+  return std::nullopt;
+}
+// Of a composite of one operand, or of a custom call by the same name.
+std::optional<Formula> formula_of(Operation* op) {
+  auto composite = dyn_cast<CompositeOp>(op);
+  auto call = dyn_cast<CustomCallOp>(op);
+  if ((!composite && !call) || op->getNumOperands() != 1 || op->getNumResults() != 1) return std::nullopt;
+  const Entry* entry = find_composite(composite ? composite.getName() : call.getCallTargetName());
+  if (!entry) return std::nullopt;
+  return formula_of(entry->name, composite ? composite.getCompositeAttributes() : DictionaryAttr::get(op->getContext()));
+}
+
+// g · slope(x), of a composite that is the gradient of an element-wise one.
+std::optional<std::function<double(double, double)>> gradient_of(Operation* op) {
+  auto composite = dyn_cast<CompositeOp>(op);
+  if (!composite || op->getNumOperands() != 2 || op->getNumResults() != 1) return std::nullopt;
+  const Entry* entry = find_composite(composite.getName());
+  if (!entry) return std::nullopt;
+  if (entry->slope) return [entry](double g, double x) { return g * entry->slope(x); };
+  for (const Entry& forward : catalogue()) {
+    if (forward.backward != entry->name) continue;
+    if (auto formula = formula_of(forward.name, composite.getCompositeAttributes()))
+      return [formula](double g, double x) { return g * formula->scalar->formula(Dual(x, 1), formula->parameters.data()).d; };
+  }
+  return std::nullopt;
+}
+
+std::optional<double> unary(Operation* op, double x) {
+  if (isa<NegOp>(op)) return -x;
+  if (isa<ExpOp>(op)) return std::exp(x);
+  if (isa<Expm1Op>(op)) return std::expm1(x);
+  if (isa<LogOp>(op)) return std::log(x);
+  if (isa<Log1pOp>(op)) return std::log1p(x);
+  if (isa<TanhOp>(op)) return std::tanh(x);
+  if (isa<LogisticOp>(op)) return 1 / (1 + std::exp(-x));
+  if (isa<SqrtOp>(op)) return std::sqrt(x);
+  if (isa<RsqrtOp>(op)) return 1 / std::sqrt(x);
+  if (isa<CbrtOp>(op)) return std::cbrt(x);
+  if (isa<AbsOp>(op)) return std::fabs(x);
+  if (isa<SignOp>(op)) return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
+  if (isa<FloorOp>(op)) return std::floor(x);
+  if (isa<CeilOp>(op)) return std::ceil(x);
+  if (isa<IsFiniteOp>(op)) return double(std::isfinite(x));
+  if (isa<NotOp>(op)) return double(x == 0);
+  if (isa<ConvertOp>(op)) return x;
+  if (isa<chlo::ErfOp>(op)) return std::erf(x);
+  if (isa<chlo::ErfcOp>(op)) return std::erfc(x);
+  if (isa<chlo::SquareOp>(op)) return x * x;
+  if (isa<chlo::SinhOp>(op)) return std::sinh(x);
+  if (isa<chlo::CoshOp>(op)) return std::cosh(x);
+  return std::nullopt;
+}
+
+std::optional<double> binary(Operation* op, double x, double y) {
+  if (isa<AddOp>(op)) return x + y;
+  if (isa<SubtractOp>(op)) return x - y;
+  if (isa<MulOp>(op)) return x * y;
+  if (isa<DivOp>(op)) return x / y;
+  if (isa<PowOp>(op)) return std::pow(x, y);
+  if (isa<MaxOp>(op)) return std::isnan(x) || x > y ? x : y;
+  if (isa<MinOp>(op)) return std::isnan(x) || x < y ? x : y;
+  if (isa<AndOp>(op)) return double(x != 0 && y != 0);
+  if (isa<OrOp>(op)) return double(x != 0 || y != 0);
+  if (auto compare = dyn_cast<CompareOp>(op)) {
+    switch (compare.getComparisonDirection()) {
+      case ComparisonDirection::EQ: return double(x == y);
+      case ComparisonDirection::NE: return double(x != y);
+      case ComparisonDirection::LT: return double(x < y);
+      case ComparisonDirection::LE: return double(x <= y);
+      case ComparisonDirection::GT: return double(x > y);
+      case ComparisonDirection::GE: return double(x >= y);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_pointwise(Operation* op) {
+  if (op->getNumResults() != 1) return false;
+  if (formula_of(op) || gradient_of(op)) return true;
+  if (isa<AndOp, OrOp, NotOp>(op)) return is_bool(op->getResult(0));
+  if (auto convert = dyn_cast<ConvertOp>(op)) return is_float(op->getResult(0)) && (is_float(convert.getOperand()) || is_bool(convert.getOperand()));
+  if (isa<CompareOp, IsFiniteOp>(op)) return is_float(op->getOperand(0));
+  return isa<NegOp, ExpOp, Expm1Op, LogOp, Log1pOp, TanhOp, LogisticOp, SqrtOp, RsqrtOp, CbrtOp, AbsOp, SignOp, FloorOp, CeilOp, AddOp, SubtractOp, MulOp, DivOp, PowOp,
+             MaxOp, MinOp, SelectOp, ClampOp, chlo::ErfOp, chlo::ErfcOp, chlo::SquareOp, chlo::SinhOp, chlo::CoshOp>(op) && is_float(op->getResult(0));
+}
+
+std::optional<double> constant_number(Value v) {
+  while (Operation* op = v.getDefiningOp()) {
+    if (isa<BroadcastInDimOp, ReshapeOp, ConvertOp>(op)) {
+      v = op->getOperand(0);
+      continue;
+    }
+    if (is_pointwise(op) && op->getNumOperands() <= 2) {
+      // Arithmetic on constants, as in sqrt(2 / pi). A varying operand ends it at once: one of its sides is looked at first.
+      auto last = constant_number(op->getOperand(op->getNumOperands() - 1));
+      auto first = !last ? std::nullopt : op->getNumOperands() == 1 ? last : constant_number(op->getOperand(0));
+      if (!first || isa<CompositeOp, CustomCallOp>(op)) return std::nullopt;
+      return op->getNumOperands() == 1 ? unary(op, *first) : binary(op, *first, *last);
+    }
+    auto constant = dyn_cast<ConstantOp>(op);
+    auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+    if (!splat) return std::nullopt;
+    if (isa<FloatType>(splat.getElementType())) return splat.getSplatValue<APFloat>().convertToDouble();
+    if (splat.getElementType().isInteger(1)) return splat.getSplatValue<bool>() ? 1 : 0;
+    if (splat.getElementType().isSignlessInteger()) return double(splat.getSplatValue<APInt>().getSExtValue());
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+const Row* Evaluator::get(Value v) {
+  auto it = known_.find(v);
+  if (it == known_.end()) {
+    auto row = compute(v);
+    it = known_.insert_or_assign(v, std::move(row)).first;
+  }
+  return it->second ? &*it->second : nullptr;
+}
+
+std::optional<Row> Evaluator::compute(Value v) {
+  if (auto number = constant_number(v)) return Row{*number};
+  Operation* op = v.getDefiningOp();
+  auto fail = [&] {
+    obstacles_.push_back(v);
+    return std::nullopt;
+  };
+  if (!op || !isa<RankedTensorType>(v.getType())) return fail();
+  if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
+    if (!keeps_rows(broadcast)) return fail();
+    const Row* inner = get(broadcast.getOperand());
+    return inner ? std::optional(*inner) : std::nullopt;
+  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    const Row* inner = get(reshape.getOperand());
+    if (!inner) return std::nullopt;
+    // The numbers of all rows may be laid out in any shape.
+    bool numbers = reduces_ && inner->size() == 1 && cast<RankedTensorType>(v.getType()).getNumElements() == space_.rows();
+    if (!numbers && without_ones(shape_of(reshape.getOperand())) != without_ones(shape_of(v))) return fail();
+    return *inner;
+  }
+  if (isa<SliceOp>(op)) {
+    if (op->getOperand(0).getType() != v.getType()) return fail();
+    const Row* inner = get(op->getOperand(0));
+    return inner ? std::optional(*inner) : std::nullopt;
+  }
+  if (auto reduction = dyn_cast<ReduceOp>(op)) {
+    auto row = reduces_ ? reduce(reduction) : std::nullopt;
+    return row ? row : fail();
+  }
+  if (!is_pointwise(op)) return fail();
+
+  SmallVector<const Row*, 3> operands;
+  size_t n = 1;
+  for (Value operand : op->getOperands()) {
+    const Row* row = get(operand);
+    if (!row) return std::nullopt;
+    operands.push_back(row);
+    n = std::max(n, row->size());
+  }
+  // The table may have grown: the pointers are taken again.
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) operands[i] = get(operand);
+  auto at = [&](size_t k, size_t i) { return operands[k]->size() == 1 ? (*operands[k])[0] : (*operands[k])[i]; };
+  auto formula = formula_of(op);
+  auto gradient = gradient_of(op);
+  Row result(n);
+  for (size_t i = 0; i < n; ++i) {
+    std::optional<double> r;
+    if (formula) r = (*formula)(at(0, i));
+    else if (gradient) r = (*gradient)(at(0, i), at(1, i));
+    else if (isa<SelectOp>(op)) r = at(0, i) != 0 ? at(1, i) : at(2, i);
+    else if (isa<ClampOp>(op)) r = std::min(std::max(at(1, i), at(0, i)), at(2, i));
+    else r = operands.size() == 1 ? unary(op, at(0, i)) : binary(op, at(0, i), at(1, i));
+    if (!r) return fail();
+    result[i] = *r;
+  }
+  return result;
+}
+
+// From a row's one number, or from a row that is the same everywhere else (a weight), to the full space; or within either.
+bool Evaluator::keeps_rows(BroadcastInDimOp op) {
+  ArrayRef<int64_t> from = shape_of(op.getOperand()), to = shape_of(op);
+  if (!reduces_) return without_ones(from) == without_ones(to);
+  if (to != ArrayRef<int64_t>(space_.shape)) {
+    // Within the numbers of rows: only dimensions of size 1 come or go.
+    return without_ones(from) == without_ones(to);
+  }
+  bool row = false, rest = false, all_row = true, all_rest = true;
+  SmallVector<int64_t> moved(to.size(), 1);
+  for (auto [k, d] : llvm::enumerate(op.getBroadcastDimensions())) moved[d] = from[k];
+  for (size_t d = 0; d < to.size(); ++d) {
+    if (to[d] == 1) continue;
+    bool present = moved[d] != 1;
+    if (space_.is_reduced(int64_t(d))) row |= present, all_row &= present;
+    else rest |= present, all_rest &= present;
+  }
+  return (!row && all_rest) || (!rest && all_row) || (all_row && all_rest);
+}
+
+std::optional<Row> Evaluator::reduce(ReduceOp op) {
+  if (op.getNumOperands() != 2 || shape_of(op->getOperand(0)) != ArrayRef<int64_t>(space_.shape)) return std::nullopt;
+  SmallVector<int64_t> dims(op.getDimensions());
+  llvm::sort(dims);
+  if (dims != space_.reduced) return std::nullopt;
+  Block& body = op.getBody().front();
+  if (llvm::range_size(body) != 2) return std::nullopt;
+  Operation& reducer = body.front();
+  if (!isa<AddOp, MaxOp, MinOp>(reducer) || body.getTerminator()->getOperand(0) != reducer.getResult(0)) return std::nullopt;
+  const Row* found = get(op->getOperand(0));
+  if (!found) return std::nullopt;
+  Row row = *found;
+  auto init = constant_number(op->getOperand(1));
+  if (!init) return std::nullopt;
+  if (isa<AddOp>(reducer) && *init != 0) return std::nullopt;
+  double result = *init;
+  for (int64_t i = 0; i < n_; ++i) result = *binary(&reducer, result, row.size() == 1 ? row[0] : row[size_t(i)]);
+  return Row{result};
+}
+
+}  // namespace cresset::composite

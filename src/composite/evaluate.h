@@ -1,0 +1,58 @@
+// What a region of a program computes, in f64: one row at a time. A value of the region is a row (one number for each position along the
+// reduced dimensions) or one number of the row; all other dimensions are alike. Without reduced dimensions a row is a set of samples.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "stablehlo/dialect.h"
+
+namespace cresset::composite {
+
+/// A row, or one number (size 1).
+using Row = std::vector<double>;
+
+/// The region's space: full values have this shape, of which `reduced` are the dimensions of a row.
+struct Space {
+  llvm::SmallVector<int64_t> shape, reduced;
+  int64_t row_size() const {
+    int64_t n = 1;
+    for (int64_t d : reduced) n *= shape[d];
+    return n;
+  }
+  int64_t rows() const {
+    int64_t n = 1;
+    for (size_t d = 0; d < shape.size(); ++d) n *= is_reduced(int64_t(d)) ? 1 : shape[d];
+    return n;
+  }
+  bool is_reduced(int64_t d) const { return llvm::is_contained(reduced, d); }
+};
+
+/// An operation that is evaluated element by element: arithmetic, comparisons, conversions between floats, composites with a formula.
+bool is_pointwise(mlir::Operation* op);
+/// One number in all elements: a splat constant, also broadcast or converted.
+std::optional<double> constant_number(mlir::Value v);
+
+class Evaluator {
+ public:
+  /// `samples`: the size of a row where nothing is reduced.
+  Evaluator(const Space& space, int64_t samples = 0) : space_(space), n_(samples ? samples : space.row_size()), reduces_(samples == 0) {}
+  void set(mlir::Value v, Row row) { known_[v] = std::move(row); }
+  /// Nothing if the value depends on something that is not set or is computed by an operation without meaning for a row.
+  const Row* get(mlir::Value v);
+  /// The values that stood in the way of the last failed `get`.
+  const llvm::SmallVector<mlir::Value>& obstacles() const { return obstacles_; }
+
+ private:
+  std::optional<Row> compute(mlir::Value v);
+  std::optional<Row> reduce(mlir::stablehlo::ReduceOp op);
+  bool keeps_rows(mlir::stablehlo::BroadcastInDimOp op);
+  const Space& space_;
+  int64_t n_;
+  bool reduces_;
+  llvm::DenseMap<mlir::Value, std::optional<Row>> known_;
+  llvm::SmallVector<mlir::Value> obstacles_;
+};
+
+}  // namespace cresset::composite

@@ -1,0 +1,48 @@
+#include "composite/raise.h"
+
+#include <cmath>
+
+#include "composite/decompose.h"
+#include "composite/raise_rows.h"
+#include "composite/raise_scalar.h"
+#include "composite/region.h"
+
+namespace cresset::composite {
+namespace {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+
+// A composite by a foreign name becomes ours; its decomposition and attributes stay.
+void accept_names(Block& block, RaiseReport& report) {
+  for (auto op : block.getOps<CompositeOp>()) {
+    const Entry* entry = find_composite(op.getName());
+    if (!entry || entry->name == op.getName()) continue;
+    report.raised.push_back(entry->name + ": by its foreign name " + op.getName().str());
+    op.setName(entry->name);
+    op.setVersion(uint32_t(entry->version));
+  }
+}
+
+}  // namespace
+
+void raise(ModuleOp module, RaiseReport* report) {
+  RaiseReport unread;
+  if (!report) report = &unread;
+  // Calls hide what is computed. One that can't be inlined stays as it is.
+  if (failed(decompose(module, [](CompositeOp) { return false; }))) return;
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isPrivate() && !function.isDeclaration() && llvm::hasSingleElement(function.getBody())) functions.push_back(function);
+  for (auto function : functions) {
+    accept_names(function.getBody().front(), *report);
+    Program program(module, function);
+    // Norms and softmax before what is element-wise, forward before backward: a gradient is known by its forward's values.
+    raise_rows(program, *report);
+    raise_scalars(program, *report);
+    raise_row_gradients(program, *report);
+    raise_scalar_gradients(program, *report);
+  }
+}
+
+}  // namespace cresset::composite

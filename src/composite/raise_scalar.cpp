@@ -1,0 +1,379 @@
+#include "composite/raise_scalar.h"
+
+#include <cmath>
+
+#include "llvm/Support/Format.h"
+#include "stablehlo/chlo.h"
+
+namespace cresset::composite {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+constexpr double kTolerance = 1e-6;       // constants are rounded to f32 at the coarsest; a fourth digit shows at 1e-5
+constexpr double kNarrowTolerance = 4e-3; // in f16 and bf16 they have 8 bits
+constexpr double kNear = 2e-2;            // reported as a near miss
+
+// Dense around the bends, into the tails; off the points where formulas have corners.
+const Row& samples() {
+  static const auto* row = [] {
+    auto* r = new Row;
+    for (int i = 0; i < 60; ++i) r->push_back(-7.93 + 0.2713 * i);
+    for (double x : {1e-3, 0.013, 0.31, 12.3, 25.7, 60.1, 85.0}) r->push_back(x), r->push_back(-x);
+    return r;
+  }();
+  return *row;
+}
+// Enough to see that a region is nothing we know.
+const Row& few_samples() {
+  static const auto* row = new Row{-1.37, 0.71, 2.13};
+  return *row;
+}
+// What a sigmoid or tanh gives.
+const Row& results_of_bounded() {
+  static const auto* row = [] {
+    auto* r = new Row;
+    for (int i = 0; i < 41; ++i) r->push_back(-0.97 + 0.0487 * i);
+    return r;
+  }();
+  return *row;
+}
+
+RankedTensorType type_of(Value v) { return cast<RankedTensorType>(v.getType()); }
+bool is_float(Value v) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  return type && type.hasStaticShape() && isa<FloatType>(type.getElementType());
+}
+bool is_narrow(Value v) { return type_of(v).getElementType().getIntOrFloatBitWidth() < 32; }
+
+Space space_of(Value v) { return {SmallVector<int64_t>(type_of(v).getShape()), {}}; }
+
+double difference(const Row& a, const Row& b) {
+  double worst = 0;
+  for (size_t i = 0; i < b.size(); ++i) {
+    double d = std::fabs((a.size() == 1 ? a[0] : a[i]) - b[i]) / std::max(1.0, std::fabs(b[i]));
+    worst = std::isnan(d) ? INFINITY : std::max(worst, d);
+  }
+  return worst;
+}
+
+// A recovered number as it was written: the shortest decimal that is within f32's precision.
+double tidy(double v) {
+  for (int digits = 1; digits < 9; ++digits) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.*g", digits, v);
+    double rounded = std::atof(text);
+    if (std::fabs(rounded - v) <= 2e-7 * std::fabs(v)) return rounded;
+  }
+  return v;
+}
+
+// A region of one varying input.
+class ScalarRegion {
+ public:
+  ScalarRegion(Value output, Value input) : output_(output), input_(input), space_(space_of(output)) {}
+  std::optional<Row> operator()(const Row& x) const {
+    Evaluator e(space_, int64_t(x.size()));
+    e.set(input_, x);
+    const Row* row = e.get(output_);
+    return row ? std::optional(*row) : std::nullopt;
+  }
+  double operator()(double x) const {
+    auto row = (*this)(Row{x});
+    return row ? (*row)[0] : NAN;
+  }
+
+ private:
+  Value output_, input_;
+  Space space_;
+};
+
+struct Match {
+  const Scalar* reference = nullptr;
+  std::vector<double> parameters;
+  double distance = INFINITY;
+};
+
+std::vector<double> recover(const Scalar& s, const Function& f) {
+  std::vector<double> parameters;
+  for (const auto& r : s.recover) parameters.push_back(tidy(r.solve(f)));
+  return parameters;
+}
+// Parameters under which the reference is a function of its own, not another's special case.
+bool plausible(const Scalar& s, const std::vector<double>& p) {
+  for (double v : p)
+    if (!std::isfinite(v)) return false;
+  if (s.name == "aten.leaky_relu") return p[0] > 1e-6 && std::fabs(p[0] - 1) > 1e-4;
+  if (s.name == "aten.elu") return p[0] != 0 && p[1] != 0;
+  if (s.name == "aten.softplus") return p[0] > 0;
+  if (s.name == "aten.hardtanh") return p[0] < p[1] && p[0] > -9998 && p[1] < 9998;
+  return true;
+}
+
+// The reference that is nearest to what the region computes.
+Match nearest(const Row& at, const Row& values, const Function& f) {
+  Match best;
+  for (const Scalar& s : scalar_references()) {
+    auto parameters = recover(s, f);
+    if (!plausible(s, parameters)) continue;
+    Row expected;
+    for (double x : at) expected.push_back(s.formula(x, parameters.data()).v);
+    // At 0 there is nothing to round: what differs here has been added.
+    double d = std::max(difference(values, expected), 100 * std::fabs(f(0) - s.formula(0.0, parameters.data()).v));
+    if (d < best.distance) best = {&s, parameters, d};
+  }
+  return best;
+}
+
+std::vector<Constant> attributes_of(const Match& m) {
+  std::vector<Constant> all = m.reference->fixed;
+  for (auto [r, v] : llvm::zip(m.reference->recover, m.parameters)) {
+    // elu's scale is a whole number in most programs, and written as one.
+    if (m.reference->name == "aten.elu" && r.attribute == "scale" && v == std::floor(v)) all.push_back({r.attribute, int64_t(v)});
+    else all.push_back({r.attribute, v});
+  }
+  return all;
+}
+
+// 1 - sigmoid(x) is the sigmoid of -x, but it is written for the gradient's sake.
+bool is_complement(Operation* op, const Match& m) { return m.reference->name == "aten.sigmoid" && isa<SubtractOp>(op); }
+
+// One operation already.
+bool is_whole(Operation* op) { return isa<CompositeOp, TanhOp, LogisticOp, chlo::ErfOp>(op); }
+
+std::string describe(const std::vector<Constant>& attributes) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (const Constant& c : attributes) {
+    out << ' ' << c.name << '=';
+    std::visit([&](const auto& v) { if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) out << v; else out << llvm::format("%g", double(v)); }, c.value);
+  }
+  return text;
+}
+
+// The constants between a region's input and output, for the report of a near miss.
+std::string constants_in(Value output, ArrayRef<Value> inputs) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  DenseSet<Value> seen;
+  SmallVector<Value> work{output};
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (llvm::is_contained(inputs, v) || !seen.insert(v).second) continue;
+    if (auto number = constant_number(v)) out << ' ' << llvm::format("%.7g", *number);
+    else if (Operation* op = v.getDefiningOp()) work.append(op->operand_begin(), op->operand_end());
+  }
+  return text;
+}
+
+void note_miss(RaiseReport& report, const std::string& name, double distance, Value v, ArrayRef<Value> inputs) {
+  std::string text = where(v) + ": nearly " + name + ", off by ";
+  llvm::raw_string_ostream(text) << llvm::format("%.2g", distance) << "; its constants are" << constants_in(v, inputs);
+  report.missed.push_back(text);
+}
+
+}  // namespace
+
+std::string where(Value v) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (auto name = dyn_cast<NameLoc>(v.getLoc())) out << name.getName().getValue();
+  else out << v.getLoc();
+  if (Operation* op = v.getDefiningOp()) out << " (" << op->getName().getStringRef() << ' ' << v.getType() << ')';
+  return text;
+}
+
+void raise_scalars(Program& program, RaiseReport& report) {
+  SmallVector<Operation*> candidates;
+  for (Operation& op : llvm::reverse(program.block))
+    if (is_pointwise(&op) && is_float(op.getResult(0)) && !is_whole(&op)) candidates.push_back(&op);
+  DenseSet<Operation*> gone;
+  auto walk = [](Operation* op) { return is_pointwise(op); };
+  auto no_stop = [](Value v) { return constant_number(v).has_value(); };
+  for (Operation* op : candidates) {
+    if (gone.contains(op)) continue;
+    Value v = op->getResult(0), best_input;
+    Match best;
+    std::pair<double, Value> near{INFINITY, {}};
+    std::string near_name;
+    for (auto& cut : cuts(program, v, walk, no_stop, 1)) {
+      Value x = cut[0];
+      if (x == v || x.getType() != v.getType()) continue;
+      ScalarRegion region(v, x);
+      auto f = [&](double at) { return region(at); };
+      auto few = region(few_samples());
+      if (!few || few->size() == 1 || nearest(few_samples(), *few, f).distance > kNear) continue;
+      auto values = region(samples());
+      Match match = nearest(samples(), *values, f);
+      double tolerance = is_narrow(x) ? kNarrowTolerance : kTolerance;
+      if (match.distance <= tolerance && !is_complement(op, match) && !narrows(v, {x})) best = match, best_input = x;  // the farthest wins
+      else if (match.distance > tolerance && match.distance < near.first) near = {match.distance, x}, near_name = match.reference->name;
+    }
+    if (!best.reference) {
+      if (near.first < kNear && !isa<ConvertOp>(op)) note_miss(report, near_name, near.first, v, {near.second});
+      continue;
+    }
+    const Entry& entry = *find_composite(best.reference->name);
+    auto attributes = attributes_of(best);
+    report.raised.push_back(where(v) + ": " + entry.name + describe(attributes));
+    program.outline(entry, program.attributes(attributes), {best_input}, {v});
+    // What is erased must not be looked at again.
+    DenseSet<Operation*> alive;
+    for (Operation& left : program.block) alive.insert(&left);
+    for (Operation* c : candidates)
+      if (!alive.contains(c)) gone.insert(c);
+  }
+}
+
+namespace {
+
+// slope(x) of the gradient g · slope(x) at each sample, if v is linear in g.
+std::optional<Row> slope_of(Value v, Value g, Value x, const Row& at) {
+  Space space = space_of(v);
+  auto evaluate = [&](double gradient) -> std::optional<Row> {
+    Evaluator e(space, int64_t(at.size()));
+    e.set(x, at);
+    e.set(g, Row(at.size(), gradient));
+    const Row* row = e.get(v);
+    return row ? std::optional(*row) : std::nullopt;
+  };
+  auto one = evaluate(1), other = evaluate(-2.5), none = evaluate(0);
+  if (!one || !other || !none || one->size() != at.size()) return std::nullopt;
+  for (size_t i = 0; i < at.size(); ++i) {
+    double scale = std::max(1.0, std::fabs((*one)[i]));
+    if (std::fabs((none->size() == 1 ? (*none)[0] : (*none)[i])) > 1e-9 || !(std::fabs((other->size() == 1 ? (*other)[0] : (*other)[i]) + 2.5 * (*one)[i]) <= 1e-6 * scale)) return std::nullopt;
+  }
+  return one;
+}
+
+struct GradientMatch {
+  const Entry* entry = nullptr;
+  std::vector<Constant> attributes;
+  double distance = INFINITY;
+};
+
+// f itself is not known, so parameters are recovered from the slope's integral: the forward's formulas evaluated by their attributes' candidates.
+GradientMatch nearest_gradient(Value v, Value g, Value x) {
+  GradientMatch best;
+  bool has_forward = llvm::any_of(x.getUsers(), [](Operation* user) { return isa<CompositeOp>(user) && cast<CompositeOp>(user).getName() == "aten.softplus"; });
+  auto slope = slope_of(v, g, x, samples());
+  if (!slope) return best;
+  auto slope_at = [&](double at) {
+    auto row = slope_of(v, g, x, Row{at});
+    return row ? (*row)[0] : NAN;
+  };
+  for (const Scalar& s : scalar_references()) {
+    // g · sigmoid(x) is the gradient of a softplus, and any gate.
+    if (s.name == "aten.softplus" && !has_forward) continue;
+    const Entry& forward = *find_composite(s.name);
+    const Entry* backward = forward.backward.empty() ? nullptr : find_composite(forward.backward);
+    if (!backward || backward->slope) continue;
+    Match match{&s, {}, INFINITY};
+    // The forward's values where the formulas for its parameters ask: those of the reference with the slope's own parameter.
+    if (s.name == "aten.leaky_relu") match.parameters = {tidy(slope_at(-1.0))};
+    else if (s.name == "aten.elu") match.parameters = {tidy(slope_at(1.0)), tidy(slope_at(-1.0) / std::exp(-1.0) / slope_at(1.0))};
+    else if (s.name == "aten.softplus") match.parameters = {tidy(std::log(slope_at(0.5) / (1 - slope_at(0.5))) / 0.5)};
+    else if (s.name == "aten.hardtanh") {
+      // The ends of the interval where the slope is 1.
+      auto end = [&](double inside, double outside) {
+        for (int i = 0; i < 60; ++i) (slope_at((inside + outside) / 2) > 0.5 ? inside : outside) = (inside + outside) / 2;
+        return tidy(inside);
+      };
+      double middle = slope_at(0.01) > 0.5 ? 0.01 : slope_at(-0.01) > 0.5 ? -0.01 : 0.5;
+      match.parameters = {end(middle, -9999), end(middle, 9999)};
+    }
+    if (!plausible(s, match.parameters)) continue;
+    Row expected;
+    for (double at : samples()) expected.push_back(s.formula(Dual(at, 1), match.parameters.data()).d);
+    double d = difference(*slope, expected);
+    if (d >= best.distance) continue;
+    best = {backward, backward->name == "aten.threshold_backward" ? std::vector<Constant>{} : attributes_of(match), d};
+    best.attributes.insert(best.attributes.end(), backward->fixed.begin(), backward->fixed.end());
+  }
+  if (auto bounded = slope_of(v, g, x, results_of_bounded()))
+    for (const Entry& e : catalogue()) {
+      if (!e.slope) continue;
+      Row expected;
+      for (double y : results_of_bounded()) expected.push_back(e.slope(y));
+      double d = difference(*bounded, expected);
+      if (d < best.distance) best = {&e, e.fixed, d};
+    }
+  return best;
+}
+
+}  // namespace
+
+void raise_scalar_gradients(Program& program, RaiseReport& report) {
+  auto walk = [](Operation* op) { return is_pointwise(op) && !isa<CompositeOp>(op); };
+  auto walk_all = [](Operation* op) { return is_pointwise(op); };
+  SmallVector<Operation*> candidates;
+  for (Operation& op : llvm::reverse(program.block))
+    if (walk(&op) && is_float(op.getResult(0)) && isa<MulOp, AddOp, SelectOp, DivOp, SubtractOp, ConvertOp, NegOp>(op)) candidates.push_back(&op);
+  // What forward composites were made of or read, and what the block reads.
+  DenseSet<Value> known;
+  for (auto composite : program.block.getOps<CompositeOp>())
+    for (Value v : composite->getOperands()) known.insert(v);
+  DenseSet<Operation*> gone;
+  for (Operation* candidate : candidates) {
+    if (gone.contains(candidate)) continue;
+    Value v = candidate->getResult(0);
+    // The values v is made of, and the leaves among them.
+    SmallVector<Value> work{v}, inputs;
+    DenseSet<Value> cone;
+    while (!work.empty() && cone.size() < 200) {
+      Value u = work.pop_back_val();
+      if (constant_number(u) || !cone.insert(u).second) continue;
+      Operation* op = u.getDefiningOp();
+      bool leaf = !op || !walk_all(op);
+      if (u != v && is_float(u) && u.getType() == v.getType() && (leaf || known.contains(u) || is_whole(op))) inputs.push_back(u);
+      if (!leaf) work.append(op->operand_begin(), op->operand_end());
+    }
+    GradientMatch best;
+    Value best_g, best_x;
+    std::pair<double, SmallVector<Value, 2>> near{INFINITY, {}};
+    std::string near_name;
+    for (Value x : inputs) {
+      // What depends on x alone is looked through; what else there is must pass through one value, the gradient.
+      DenseMap<Value, bool> foreign;
+      std::function<bool(Value)> is_foreign = [&](Value u) {
+        if (u == x || constant_number(u)) return false;
+        if (auto it = foreign.find(u); it != foreign.end()) return it->second;
+        Operation* op = u.getDefiningOp();
+        foreign[u] = false;
+        bool result = !op || !walk_all(op);
+        if (!result)
+          for (Value operand : op->getOperands()) result |= is_foreign(operand);
+        return foreign[u] = result;
+      };
+      if (!is_foreign(v)) continue;
+      auto stop = [&](Value u) { return !is_foreign(u); };
+      size_t tried = 0;
+      for (auto& cut : cuts(program, v, walk_all, stop, 1)) {
+        Value g = cut[0];
+        if (g == v || g == x || g.getType() != v.getType() || ++tried > 12) continue;
+        GradientMatch match = nearest_gradient(v, g, x);
+        double tolerance = is_narrow(x) ? kNarrowTolerance : kTolerance;
+        // The nearest gradient: what is farther is a product of it.
+        if (match.distance <= tolerance) {
+          if (narrows(v, {g, x})) break;
+          if (!best.entry || program.position(g) > program.position(best_g)) best = match, best_g = g, best_x = x;
+          break;
+        }
+        if (match.distance < near.first) near = {match.distance, {g, x}}, near_name = match.entry->name;
+      }
+    }
+    if (!best.entry) {
+      if (near.first < kNear) note_miss(report, near_name, near.first, v, near.second);
+      continue;
+    }
+    report.raised.push_back(where(v) + ": " + best.entry->name + describe(best.attributes));
+    program.outline(*best.entry, program.attributes(best.attributes), {best_g, best_x}, {v});
+    DenseSet<Operation*> alive;
+    for (Operation& left : program.block) alive.insert(&left);
+    for (Operation* c : candidates)
+      if (!alive.contains(c)) gone.insert(c);
+  }
+}
+
+}  // namespace cresset::composite

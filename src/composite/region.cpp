@@ -1,0 +1,141 @@
+#include "composite/region.h"
+
+#include <set>
+
+#include "mlir/IR/IRMapping.h"
+
+namespace cresset::composite {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+
+constexpr size_t kMaxCuts = 32;
+
+Program::Program(ModuleOp module, func::FuncOp function) : module(module), block(function.getBody().front()), symbols_(module) {
+  for (auto [i, op] : llvm::enumerate(block)) positions_[&op] = int64_t(i);
+}
+
+int64_t Program::position(Value v) const {
+  Operation* op = v.getDefiningOp();
+  return op ? positions_.lookup(op) : -1;
+}
+
+DictionaryAttr Program::attributes(ArrayRef<Constant> constants) {
+  OpBuilder b(module.getContext());
+  SmallVector<NamedAttribute> all;
+  for (const Constant& c : constants)
+    all.push_back(b.getNamedAttr(c.name, std::visit(
+                                             [&](const auto& v) -> Attribute {
+                                               using T = std::decay_t<decltype(v)>;
+                                               if constexpr (std::is_same_v<T, bool>) return b.getBoolAttr(v);
+                                               else if constexpr (std::is_same_v<T, int64_t>) return b.getI64IntegerAttr(v);
+                                               else if constexpr (std::is_same_v<T, double>) return b.getF64FloatAttr(v);
+                                               else return b.getStringAttr(v);
+                                             },
+                                             c.value)));
+  return b.getDictionaryAttr(all);
+}
+
+CompositeOp Program::outline(const Entry& entry, DictionaryAttr attributes, ArrayRef<Value> inputs, ArrayRef<Value> outputs,
+                             const std::function<void(OpBuilder&, SmallVectorImpl<Value>&)>& extend) {
+  // The operations between inputs and outputs, in program order.
+  std::set<std::pair<int64_t, Operation*>> region;
+  SmallVector<Value> work(outputs);
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    Operation* op = v.getDefiningOp();
+    if (!op || llvm::is_contained(inputs, v) || !region.insert({positions_.lookup(op), op}).second) continue;
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  Location loc = outputs[0].getLoc();
+  OpBuilder b(module.getContext());
+  SmallVector<Type> input_types, result_types;
+  for (Value v : inputs) input_types.push_back(v.getType());
+
+  b.setInsertionPointToEnd(module.getBody());
+  std::string name;
+  do name = entry.name + ".raised_" + std::to_string(counts_[entry.name]++);
+  while (symbols_.lookup(name));
+  auto body = func::FuncOp::create(b, loc, name, b.getFunctionType(input_types, {}));
+  body.setPrivate();
+  Block* inside = body.addEntryBlock();
+  b.setInsertionPointToEnd(inside);
+  IRMapping map;
+  map.map(inputs, inside->getArguments());
+  for (auto& [position, op] : region) b.clone(*op, map);
+  SmallVector<Value> returned;
+  for (Value v : outputs) returned.push_back(map.lookup(v));
+  if (extend) extend(b, returned);
+  func::ReturnOp::create(b, loc, returned);
+  for (Value v : returned) result_types.push_back(v.getType());
+  body.setType(b.getFunctionType(input_types, result_types));
+  symbols_.insert(body);
+
+  Operation* last = nullptr;
+  for (Value v : inputs)
+    if (Operation* op = v.getDefiningOp(); op && (!last || positions_.lookup(last) < positions_.lookup(op))) last = op;
+  if (last) b.setInsertionPointAfter(last);
+  else b.setInsertionPointToStart(&block);
+  auto composite = CompositeOp::create(b, loc, result_types, inputs, entry.name, attributes, name, uint32_t(entry.version));
+  // Between its inputs and what it replaces, as far as order matters.
+  positions_[composite] = positions_.lookup(outputs[0].getDefiningOp());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Value output = outputs[i], result = composite->getResult(unsigned(i));
+    if (output.getType() == result.getType()) output.replaceAllUsesWith(result);
+  }
+  for (auto it = region.rbegin(); it != region.rend(); ++it)
+    if (it->second->use_empty()) {
+      positions_.erase(it->second);
+      it->second->erase();
+    }
+  return composite;
+}
+
+bool narrows(Value v, ArrayRef<Value> inputs) {
+  auto width = [](Value u) {
+    auto type = dyn_cast<RankedTensorType>(u.getType());
+    return type && isa<FloatType>(type.getElementType()) ? type.getElementType().getIntOrFloatBitWidth() : 64u;
+  };
+  SmallVector<Value> work{v};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value u = work.pop_back_val();
+    if (llvm::is_contained(inputs, u) || constant_number(u) || !seen.insert(u).second) continue;
+    if (width(u) < width(v)) return true;
+    if (Operation* op = u.getDefiningOp()) work.append(op->operand_begin(), op->operand_end());
+  }
+  return false;
+}
+
+std::vector<SmallVector<Value, 2>> cuts(const Program& program, Value v, const std::function<bool(Operation*)>& step, const std::function<bool(Value)>& stop, size_t width,
+                                        size_t limit) {
+  std::vector<SmallVector<Value, 2>> found;
+  auto later = [&](Value a, Value b) {
+    int64_t pa = program.position(a), pb = program.position(b);
+    return pa != pb ? pa > pb : a.getAsOpaquePointer() < b.getAsOpaquePointer();
+  };
+  std::set<Value, decltype(later)> frontier(later);
+  frontier.insert(v);
+  DenseSet<Value> leaves;
+  for (size_t steps = 0; steps < limit && !frontier.empty(); ++steps) {
+    Value u = *frontier.begin();
+    Operation* op = u.getDefiningOp();
+    frontier.erase(frontier.begin());
+    if (!op || (u != v && !step(op)) || (u == v && !step(op))) {
+      leaves.insert(u);
+      if (leaves.size() > width) break;
+    } else {
+      for (Value operand : op->getOperands())
+        if (!stop(operand)) frontier.insert(operand);
+    }
+    if (frontier.size() + leaves.size() > 0 && frontier.size() + leaves.size() <= width) {
+      SmallVector<Value, 2> cut(leaves.begin(), leaves.end());
+      cut.append(frontier.begin(), frontier.end());
+      if (found.empty() || found.back() != cut) found.push_back(cut);
+      if (found.size() >= kMaxCuts) break;
+    }
+  }
+  return found;
+}
+
+}  // namespace cresset::composite

@@ -1,0 +1,101 @@
+"""Raising: the corpus of spellings and near misses in tests/raising, and the training steps of real models."""
+
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1] / "raising"
+OPT = pathlib.Path(sys.executable).with_name("cresset-opt")
+
+
+def raised(path):
+    """What --raise-report names, without its places."""
+    run = subprocess.run([OPT, "--raise-composites", "--raise-report", path, "-o", os.devnull], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    lines = [line for line in run.stderr.splitlines() if line.startswith("raised")]
+    return [line.rpartition("): ")[2] for line in lines], run.stderr
+
+
+def expected(path):
+    return [e for e in path.read_text().splitlines()[0].removeprefix("// EXPECT: ").split("; ") if e]
+
+
+def test_recall_and_precision():
+    found = wanted = 0
+    problems = []
+    for path in sorted((ROOT / "spellings").glob("*.mlir")):
+        names, report = raised(path)
+        for e in expected(path):
+            wanted += 1
+            found += e in names
+            if e not in names:
+                problems.append(f"{path.stem}: {e} is missing; found {names}")
+    false = []
+    for path in sorted((ROOT / "misses").glob("*.mlir")):
+        names, report = raised(path)
+        # A part may well be whole: the sigmoid in a gate. What the file nearly is must not be.
+        target = path.stem.partition("_")[0]
+        false += [f"{path.stem}: {n}" for n in names if target in n or "norm" in n or "gelu" in n]
+    print(f"recall {found} of {wanted}, false positives {len(false)}")
+    assert wanted >= 80
+    assert not false, (false, problems)
+    assert found >= 0.98 * wanted, problems
+
+
+def test_a_near_miss_is_reported():
+    _, report = raised(ROOT / "misses" / "gelu_constant.mlir")
+    assert re.search(r"missed .* nearly aten.gelu, off by .*; its constants are.*0\.7979", report)
+
+
+MODEL = """
+import collections, sys, torch, transformers, torch_cresset
+torch.manual_seed(0)
+small = dict(vocab_size=97, hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=80, max_position_embeddings=32, bos_token_id=0, eos_token_id=0)
+if sys.argv[1] == "gpt2":
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_layer=2, n_embd=48, n_head=4, vocab_size=97, n_positions=16, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,
+                                                                 bos_token_id=0, eos_token_id=0))
+elif sys.argv[1] == "llama":
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(num_key_value_heads=2, **small))
+elif sys.argv[1] == "qwen2":
+    model = transformers.Qwen2ForCausalLM(transformers.Qwen2Config(num_key_value_heads=2, **small))
+elif sys.argv[1] == "mistral":
+    model = transformers.MistralForCausalLM(transformers.MistralConfig(num_key_value_heads=2, **small))
+ids = torch.randint(0, 97, (2, 16))
+def gradients(model, ids):
+    model.zero_grad()
+    loss = model(ids, labels=ids).loss
+    loss.backward()
+    return [loss.detach().cpu()] + [p.grad.cpu() for p in model.parameters()]
+eager = gradients(model, ids)
+device, where = model.to("cresset"), ids.to("cresset")
+torch_cresset.sync()
+with torch_cresset.step():
+    said = torch_cresset.explain(lambda: ours.extend(gradients(device, where))) if (ours := []) is not None else None
+for a, b in zip(ours, eager):
+    torch.testing.assert_close(a, b, rtol=1e-3, atol=2e-6)
+for c in said:
+    print(c.name, c.count)
+"""
+COUNTS = {
+    "gpt2": {"aten.gelu": 2, "aten.gelu_backward": 2, "aten.layer_norm": 5, "aten.layer_norm_backward": 5},
+    "llama": {"aten.rms_norm": 5, "aten.rms_norm_backward": 5, "aten.silu": 2, "aten.silu_backward": 2},
+    "qwen2": {"aten.rms_norm": 5, "aten.rms_norm_backward": 5, "aten.silu": 2, "aten.silu_backward": 2},
+    "mistral": {"aten.rms_norm": 5, "aten.rms_norm_backward": 5, "aten.silu": 2, "aten.silu_backward": 2},
+}
+
+
+@pytest.mark.parametrize("model", COUNTS)
+def test_training_steps_regain_their_composites(model):
+    run = subprocess.run([sys.executable, "-c", MODEL, model], capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stderr
+    counts = collections.Counter()
+    for line in run.stdout.splitlines():
+        name, count = line.split()
+        counts[name] += int(count)
+    for name, count in COUNTS[model].items():
+        assert counts[name] == count, counts

@@ -1,0 +1,21 @@
+// EXPECT: aten.gelu approximate=tanh
+module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<4x16xf32>) -> (tensor<4x16xf32> {jax.result_info = "result"}) {
+    %0 = stablehlo.multiply %arg0, %arg0 : tensor<4x16xf32>
+    %1 = stablehlo.multiply %0, %arg0 : tensor<4x16xf32>
+    %cst = stablehlo.constant dense<4.471500e-02> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %3 = stablehlo.multiply %2, %1 : tensor<4x16xf32>
+    %4 = stablehlo.add %arg0, %3 : tensor<4x16xf32>
+    %cst_0 = stablehlo.constant dense<1.59576917> : tensor<f32>
+    %5 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %6 = stablehlo.multiply %5, %4 : tensor<4x16xf32>
+    %7 = stablehlo.exponential %6 : tensor<4x16xf32>
+    %cst_1 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %8 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %9 = stablehlo.add %7, %8 : tensor<4x16xf32>
+    %10 = stablehlo.divide %arg0, %9 : tensor<4x16xf32>
+    %11 = stablehlo.subtract %arg0, %10 : tensor<4x16xf32>
+    return %11 : tensor<4x16xf32>
+  }
+}
