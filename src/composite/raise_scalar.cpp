@@ -30,6 +30,7 @@ const Row& few_samples() {
   static const auto* row = new Row{-1.37, 0.71, 2.13};
   return *row;
 }
+constexpr size_t kMostLeaves = 6;  // of the cone that a gradient is looked for in
 // What a sigmoid or tanh gives.
 const Row& results_of_bounded() {
   static const auto* row = [] {
@@ -56,6 +57,12 @@ double difference(const Row& a, const Row& b) {
     worst = std::isnan(d) ? INFINITY : std::max(worst, d);
   }
   return worst;
+}
+
+double largest_of(const Row& row) {
+  double m = 0;
+  for (double v : row) m = std::max(m, std::fabs(v));
+  return m;
 }
 
 // A recovered number as it was written: the shortest decimal that is within f32's precision.
@@ -238,13 +245,38 @@ std::optional<Row> slope_of(Value v, Value g, Value x, const Row& at) {
     const Row* row = e.get(v);
     return row ? std::optional(*row) : std::nullopt;
   };
-  auto one = evaluate(1), other = evaluate(-2.5), none = evaluate(0);
-  if (!one || !other || !none || one->size() != at.size()) return std::nullopt;
+  // Without a gradient there is nothing: this rules most regions out.
+  auto none = evaluate(0);
+  if (!none || !llvm::all_of(*none, [](double d) { return std::fabs(d) <= 1e-9; })) return std::nullopt;
+  auto one = evaluate(1), other = evaluate(-2.5);
+  if (!one || !other || one->size() != at.size()) return std::nullopt;
   for (size_t i = 0; i < at.size(); ++i) {
     double scale = std::max(1.0, std::fabs((*one)[i]));
-    if (std::fabs((none->size() == 1 ? (*none)[0] : (*none)[i])) > 1e-9 || !(std::fabs((other->size() == 1 ? (*other)[0] : (*other)[i]) + 2.5 * (*one)[i]) <= 1e-6 * scale)) return std::nullopt;
+    if (!(std::fabs((other->size() == 1 ? (*other)[0] : (*other)[i]) + 2.5 * (*one)[i]) <= 1e-6 * scale)) return std::nullopt;
   }
   return one;
+}
+
+// Whether these are nearly some gradient's factors at the few samples; those with parameters can't be told from so few.
+bool could_be_slope(const Row& few) {
+  if (largest_of(few) > 10) return false;
+  for (const Scalar& s : scalar_references()) {
+    Row expected;
+    if (!s.recover.empty()) {
+      // Constant below 0, or above it: leaky_relu, hardtanh; elu and softplus approach a constant.
+      if (few[1] == few[2] || std::fabs(few[0]) < 1.5) return true;
+      continue;
+    }
+    for (double at : few_samples()) expected.push_back(s.formula(Dual(at, 1), nullptr).d);
+    if (difference(few, expected) < kNear) return true;
+  }
+  for (const Entry& e : catalogue()) {
+    if (!e.slope) continue;
+    Row expected;
+    for (double at : few_samples()) expected.push_back(e.slope(at));
+    if (difference(few, expected) < kNear) return true;
+  }
+  return false;
 }
 
 struct GradientMatch {
@@ -257,6 +289,9 @@ struct GradientMatch {
 GradientMatch nearest_gradient(Value v, Value g, Value x) {
   GradientMatch best;
   bool has_forward = llvm::any_of(x.getUsers(), [](Operation* user) { return isa<CompositeOp>(user) && cast<CompositeOp>(user).getName() == "aten.softplus"; });
+  // Most products are no gradient at all.
+  auto few = slope_of(v, g, x, few_samples());
+  if (!few || !could_be_slope(*few)) return best;
   auto slope = slope_of(v, g, x, samples());
   if (!slope) return best;
   auto slope_at = [&](double at) {
@@ -302,6 +337,27 @@ GradientMatch nearest_gradient(Value v, Value g, Value x) {
   return best;
 }
 
+// Equal for element-wise regions that do the same to values of the same kind; sizes don't matter.
+size_t structure_of(Value v, const DenseSet<Value>& known) {
+  llvm::hash_code hash = 0;
+  DenseMap<Value, size_t> numbers;
+  SmallVector<Value> work{v};
+  while (!work.empty() && numbers.size() < 256) {
+    Value u = work.pop_back_val();
+    auto [it, added] = numbers.insert({u, numbers.size()});
+    hash = llvm::hash_combine(hash, it->second, u.getType() == v.getType(), known.contains(u));
+    if (!added) continue;
+    hash = llvm::hash_combine(hash, type_of(u).getElementType().getAsOpaquePointer());
+    if (auto number = constant_number(u)) {
+      hash = llvm::hash_combine(hash, llvm::bit_cast<uint64_t>(*number));
+    } else if (Operation* op = u.getDefiningOp(); op && is_pointwise(op)) {
+      hash = llvm::hash_combine(hash, op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer());
+      work.append(op->operand_begin(), op->operand_end());
+    }
+  }
+  return hash;
+}
+
 }  // namespace
 
 void raise_scalar_gradients(Program& program, RaiseReport& report) {
@@ -315,20 +371,27 @@ void raise_scalar_gradients(Program& program, RaiseReport& report) {
   for (auto composite : program.block.getOps<CompositeOp>())
     for (Value v : composite->getOperands()) known.insert(v);
   DenseSet<Operation*> gone;
+  DenseSet<size_t> fruitless;
   for (Operation* candidate : candidates) {
     if (gone.contains(candidate)) continue;
     Value v = candidate->getResult(0);
     // The values v is made of, and the leaves among them.
     SmallVector<Value> work{v}, inputs;
+    size_t leaves = 0;
     DenseSet<Value> cone;
     while (!work.empty() && cone.size() < 200) {
       Value u = work.pop_back_val();
       if (constant_number(u) || !cone.insert(u).second) continue;
       Operation* op = u.getDefiningOp();
       bool leaf = !op || !walk_all(op);
+      leaves += leaf;
       if (u != v && is_float(u) && u.getType() == v.getType() && (leaf || known.contains(u) || is_whole(op))) inputs.push_back(u);
       if (!leaf) work.append(op->operand_begin(), op->operand_end());
     }
+    // An optimizer's update rather than a gradient; or what has been looked at for another parameter or layer.
+    if (leaves > kMostLeaves) continue;
+    size_t structure = structure_of(v, known);
+    if (fruitless.contains(structure)) continue;
     GradientMatch best;
     Value best_g, best_x;
     std::pair<double, SmallVector<Value, 2>> near{INFINITY, {}};
@@ -351,7 +414,7 @@ void raise_scalar_gradients(Program& program, RaiseReport& report) {
       size_t tried = 0;
       for (auto& cut : cuts(program, v, walk_all, stop, 1)) {
         Value g = cut[0];
-        if (g == v || g == x || g.getType() != v.getType() || ++tried > 12) continue;
+        if (g == v || g == x || g.getType() != v.getType() || ++tried > 6) continue;
         GradientMatch match = nearest_gradient(v, g, x);
         double tolerance = is_narrow(x) ? kNarrowTolerance : kTolerance;
         // The nearest gradient: what is farther is a product of it.
@@ -365,6 +428,7 @@ void raise_scalar_gradients(Program& program, RaiseReport& report) {
     }
     if (!best.entry) {
       if (near.first < kNear) note_miss(report, near_name, near.first, v, near.second);
+      else fruitless.insert(structure);
       continue;
     }
     report.raised.push_back(where(v) + ": " + best.entry->name + describe(best.attributes));
