@@ -98,3 +98,13 @@ def test_mistakes_in_the_catalogue(tmp_path, catalogue, message):
     run = generate(tmp_path, "- func: abs\n", "--composites", tmp_path / "composites.yaml")
     assert run.returncode != 0
     assert message in run.stderr
+
+
+def test_the_documentation_shows_the_catalogue(tmp_path):
+    import re
+
+    command = [sys.executable, ROOT / "codegen" / "generate.py", "--ops", ROOT / "ops" / "aten.yaml", "--composites", ROOT / "ops" / "composites.yaml",
+               "--lowerings", ROOT / "src" / "lowering", "--out", tmp_path]
+    subprocess.run(command, check=True)
+    table = (tmp_path / "composites.md").read_text().split("\n\n", 2)[2]
+    assert table.strip() in (ROOT / "docs" / "composites.md").read_text(), "docs/composites.md: replace its table by " + re.sub(r"\s+$", "", table[:80])
