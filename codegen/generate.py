@@ -9,6 +9,7 @@ An entry of ops/aten.yaml names a functional overload and says how it is treated
 
     - func: gelu            # as in native_functions.yaml: name or name.overload
       when: "dim >= 0"      # C++ over the arguments; where it is false the operator falls back to the CPU (counted)
+      otherwise: "f(self)"  # with `when`: what is returned instead of falling back
       check: "f(op, index)" # C++ over `op` (trace::Operator) and the arguments, run before the operator is recorded; raises
       shape: own            # result shapes from shapes::<name> instead of PyTorch's meta function
       numbers: [lr]         # Scalar or float arguments that are inputs of the program from the start
@@ -37,7 +38,7 @@ from torchgen.gen import get_grouped_native_functions, parse_native_yaml
 from torchgen.model import BaseTy, BaseType, ListType, NativeFunctionsGroup, OptionalType
 from torchgen.packaged import __path__ as packaged_path
 
-KEYS = {"func", "ignored", "when", "check", "shape", "numbers", "constants", "kernel", "random", "whole"}
+KEYS = {"func", "ignored", "when", "otherwise", "check", "shape", "numbers", "constants", "kernel", "random", "whole"}
 IGNORED = {BaseTy.Layout, BaseTy.Device, BaseTy.MemoryFormat}
 PARTS = 4
 
@@ -229,11 +230,11 @@ class Entry:
         name = "kernel_" + str(variant.func.name).replace(".", "_")
         lines = []
         if "when" in self.options:
-            lines.append(f'if (!({self.options["when"]})) return at::native::call_fallback_fn<&device::fallback, ATEN_OP2({variant.func.name.name}, {variant.func.name.overload_name or ""})>::call('
-                         + ", ".join(a.name for a in signature.arguments()) + ");"
-                         if variant.func.name.overload_name else
-                         f'if (!({self.options["when"]})) return at::native::call_fallback_fn<&device::fallback, ATEN_OP({variant.func.name.name})>::call('
-                         + ", ".join(a.name for a in signature.arguments()) + ");")
+            arguments = ", ".join(a.name for a in signature.arguments())
+            overload = variant.func.name.overload_name
+            op = f"ATEN_OP2({variant.func.name.name}, {overload})" if overload else f"ATEN_OP({variant.func.name.name})"
+            otherwise = self.options["otherwise"] if "otherwise" in self.options and kind != "out" else (f"at::native::call_fallback_fn<&device::fallback, {op}>::call({arguments})")
+            lines.append(f'if (!({self.options["when"]})) return {otherwise};')
         if "check" in self.options:
             lines.append(f"{{ const trace::Operator& op = op::{self.id}; {self.options['check']}; }}")
         lines.append(f"trace::Recorder r(op::{self.id}{', true' if kind == 'inplace' else ''});")
@@ -363,7 +364,7 @@ def generate(entries, composites, out):
     for part in range(PARTS):
         mine = kernels[part::PARTS]
         write(out / f"kernels_{part}.cpp", HEADER + '#include <algorithm>\n#include <ATen/MetaFunctions.h>\n#include <ATen/RedispatchFunctions.h>\n#include <ATen/native/CPUFallback.h>\n#include <torch/library.h>\n\n#include "device/fallback.h"\n'
-              '#include "device/generator.h"\n#include "device/indices.h"\n#include "device/shapes.h"\n#include "generated/operators.h"\n#include "trace/recorder.h"\n\n'
+              '#include "device/generator.h"\n#include "device/indices.h"\n#include "device/masks.h"\n#include "device/shapes.h"\n#include "generated/operators.h"\n#include "trace/recorder.h"\n\n'
               "namespace cresset {\nnamespace {\n\n" + "\n".join(text for _, _, text in mine) +
               "\nTORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {\n" +
               "".join(f'  m.impl("{schema}", TORCH_FN({name}));\n' for schema, name, _ in mine) + "}\n\n}  // namespace\n}  // namespace cresset\n")

@@ -1,11 +1,16 @@
 """torch.compile(model, backend="cresset"): inference and training from the same lowerings as the device.
 
 Dynamo guards and AOTAutograd splits forward and backward; each graph is recorded once on stand-ins for its inputs and becomes
-one program, which is then called directly. CPU tensors go in and come out without copies.
+one program, which is then called directly. CPU tensors go in and come out without copies. An operator that is not lowered runs
+eagerly between two programs, counted and named once in a warning.
 """
+
+import os
+import warnings
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch.fx.passes.split_module import split_module
 
 from . import _C
 
@@ -19,8 +24,23 @@ def _on_device(value):
     return value
 
 
+class _NotLowered(Exception):
+    """A node can't be part of a captured program."""
+
+    def __init__(self, node):
+        self.node = node
+
+
 class _Recorder(torch.fx.Interpreter):
     """Runs a graph on device tensors; what asks for the CPU gets the device."""
+
+    def run_node(self, node):
+        try:
+            return super().run_node(node)
+        except (RuntimeError, NotImplementedError) as error:
+            if node.op != "call_function" or os.environ.get("CRESSET_FALLBACK") == "error":
+                raise
+            raise _NotLowered(node) from error
 
     def call_function(self, target, args, kwargs):
         kwargs = {k: _on_device(v) for k, v in kwargs.items()}
@@ -38,12 +58,66 @@ def _stand_in(value):
     return _C.wrap(value.detach())
 
 
+_warned = set()
+
+
+class _Eager(torch.nn.Module):
+    """One operator of a graph that is not lowered."""
+
+    def __init__(self, module, target):
+        super().__init__()
+        self.module, self.name = module, str(target).removesuffix(".default").replace(".", "::", 1)
+
+    def forward(self, *inputs):
+        if all(not isinstance(v, torch.Tensor) or v.device.type == "cpu" for v in inputs):  # on the device the fallback counts and warns
+            _C.count(self.name)
+            if self.name not in _warned and os.environ.get("CRESSET_FALLBACK") != "allow":
+                _warned.add(self.name)
+                warnings.warn(f"cresset: {self.name} is not lowered and runs eagerly, which splits the compiled graph there. "
+                              "To lower it see docs/adding-an-op.md; to silence this, CRESSET_FALLBACK=allow")
+        return self.module(*inputs)
+
+
+class _Piece(torch.nn.Module):
+    """A part of a graph between operators that are not lowered."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.graph = _Graph(module)
+        (output,) = (node for node in module.graph.nodes if node.op == "output")
+        self.single = not isinstance(output.args[0], (tuple, list))
+
+    def forward(self, *inputs):
+        results = self.graph(inputs)
+        return results[0] if self.single else tuple(results)
+
+
+def _split(module, not_lowered):
+    """The module as pieces that are compiled and operators that run eagerly, in the order of the graph."""
+    piece, pieces = 0, {}
+    for node in module.graph.nodes:
+        if node.op in ("placeholder", "output", "get_attr"):
+            continue
+        if node.name in not_lowered:
+            pieces[node] = piece + 1
+            piece += 2
+        else:
+            pieces[node] = piece
+    parts = split_module(module, None, lambda node: pieces[node], keep_original_order=True)
+    eager = {f"submod_{pieces[node]}": node.target for node in pieces if node.name in not_lowered}
+    for name, child in list(parts.named_children()):
+        setattr(parts, name, _Eager(child, eager[name]) if name in eager else _Piece(child))
+    return parts
+
+
 class _Graph:
     """The programs of one FX graph, one for each set of sizes it is called with (Dynamo's symbolic sizes are specialised here)."""
 
     def __init__(self, module):
         self.module = module
         self.programs = {}
+        self.not_lowered = set()
+        self.parts = None
         self._boxed_call = True  # AOTAutograd hands over a list
 
     def key(self, inputs):
@@ -65,8 +139,14 @@ class _Graph:
 
     def __call__(self, inputs):
         key = self.key(inputs)
-        if key not in self.programs:
-            self.programs[key] = self.record(inputs)
+        while self.parts is None and key not in self.programs:
+            try:
+                self.programs[key] = self.record(inputs)
+            except _NotLowered as error:
+                self.not_lowered.add(error.node.name)
+                self.parts = _split(self.module, self.not_lowered)
+        if self.parts is not None:
+            return list(self.parts(*inputs))
         program, others = self.programs[key]
         results = iter(program.run([v for v in inputs if isinstance(v, torch.Tensor)]))
         return [next(results) if other is None else other[0] for other in others]

@@ -13,7 +13,9 @@
 #include "cresset/metrics.h"
 #include "device/convert.h"
 #include "device/generator.h"
+#include "trace/capture.h"
 #include "trace/cell.h"
+#include "trace/composite.h"
 
 namespace cresset::device {
 namespace {
@@ -54,6 +56,8 @@ class SeededCpu {
 
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& schema = op.schema();
+  trace::check_not_in_body(("use " + schema.name() + ", which is not lowered").c_str());
+  TORCH_CHECK_NOT_IMPLEMENTED(!trace::capturing(), "cresset: ", schema.name(), " is not lowered and can't be part of a captured program; a value is read while its graph is captured");
   announce(schema.name());
   size_t arguments = schema.arguments().size(), base = stack->size() - arguments;
 

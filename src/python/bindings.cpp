@@ -58,6 +58,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   trace::location_hook = &python_line;
   m.def("counters", &counters);
   m.def("reset_counters", &reset_counters);
+  m.def("count", &count, py::arg("name"), py::arg("n") = 1);
   m.def("metrics_report", &trace::metrics_report);
   m.def("sync", &trace::sync, release);
   m.def("window_end", &trace::window_end, release);

@@ -116,3 +116,45 @@ def test_a_fallback_leaves_the_cpu_s_generator_alone():
     torch.manual_seed(5)
     torch.randperm(10, device="cresset").cpu()
     assert torch.equal(torch.rand(4), expected)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cresset"])
+def test_compile_runs_around_operators_that_are_not_lowered(device):
+    def function(x):
+        y = torch.special.bessel_j0(x * 2) + 1
+        return (y.cumsum(0) * torch.special.i1(y)).sum(), y
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="cresset", fullgraph=True)
+    x = torch.rand(5)
+    torch_cresset.reset_counters()
+    results = compiled(x.to(device))
+    for ours, eager in zip(results, function(x)):
+        torch.testing.assert_close(ours.cpu(), eager)
+    counts = torch_cresset.counters()
+    assert counts["aten::special_bessel_j0"] == 1 and counts["aten::special_i1"] == 1
+    for ours, eager in zip(compiled((x + 1).to(device)), function(x + 1)):
+        torch.testing.assert_close(ours.cpu(), eager)
+
+
+def test_masks_choose_elements():
+    torch_cresset.reset_counters()
+    x = torch.arange(12.0).reshape(3, 4)
+    d = x.to("cresset").requires_grad_()
+    x.requires_grad_()
+    for a, m in ((x, x > 4), (d, d > 4)):
+        (a[m] ** 2).sum().backward()
+        (torch.masked_select(a, m) * 3).sum().backward()
+        (a.clone().masked_scatter(m, torch.ones(12, device=a.device)) * 2).sum().backward()
+    assert torch.equal(d.grad.cpu(), x.grad)
+    rows = torch.tensor([True, False, True])
+    assert torch.equal(d.detach()[rows.to("cresset"), 1:3].cpu(), x.detach()[rows, 1:3])
+    a, b = x.detach().clone(), x.detach().to("cresset").clone()
+    a[a > 7] = torch.arange(4.0)
+    b[b > 7] = torch.arange(4.0).to("cresset")
+    assert torch.equal(b.cpu(), a)
+    assert torch.equal((b > 3).nonzero().cpu(), (a > 3).nonzero())
+    with pytest.raises(IndexError, match="mask"):
+        b[torch.ones(5, dtype=torch.bool, device="cresset")]
+    repr(b)
+    assert not [name for name in torch_cresset.counters() if name.startswith("aten::")]

@@ -1,0 +1,70 @@
+#include "device/masks.h"
+
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+namespace cresset::device {
+namespace {
+
+at::Tensor positions_of(const at::Tensor& self) { return at::nonzero(self.to(at::kCPU)).to(self.device()); }
+
+// Each mask becomes the integer indices of its true elements, one tensor for each of its dimensions.
+Indices without_masks(const at::Tensor& self, const Indices& indices) {
+  Indices integers;
+  for (const std::optional<at::Tensor>& index : indices) {
+    if (!index || !index->defined() || (index->scalar_type() != at::kBool && index->scalar_type() != at::kByte)) {
+      integers.push_back(index);
+      continue;
+    }
+    for (int64_t d = 0; d < index->dim(); ++d) {
+      int64_t dim = int64_t(integers.size()) + d;
+      TORCH_CHECK_INDEX(dim < self.dim() && index->size(d) == self.size(dim), "The shape of the mask ", index->sizes(), " at index ", d,
+                        " does not match the shape of the indexed tensor ", self.sizes(), " at index ", dim);
+    }
+    at::Tensor positions = positions_of(*index).to(self.device());
+    for (int64_t d = 0; d < index->dim(); ++d) integers.push_back(positions.select(1, d));
+  }
+  return integers;
+}
+
+at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask) {
+  TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
+  auto expanded = at::expand_outplace(self, mask);
+  at::Tensor values = std::get<0>(expanded)->reshape({-1}), chosen = std::get<1>(expanded)->reshape({-1});
+  return values.index_select(0, positions_of(chosen).select(1, 0));
+}
+
+// The k-th true element of the mask takes the k-th of the source; nothing has to be read.
+at::Tensor& masked_scatter_(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source) {
+  TORCH_CHECK(self.scalar_type() == source.scalar_type(), "masked_scatter: expected self and source to have same dtypes but got ", self.scalar_type(), " and ",
+              source.scalar_type());
+  TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_scatter_ only supports boolean masks, but got mask with dtype ", mask.scalar_type());
+  if (self.numel() == 0) return self;
+  at::Tensor chosen = mask.expand_as(self).reshape({-1});
+  if (source.numel() == 0) {
+    TORCH_CHECK(!chosen.any().item<bool>(), "masked_scatter: expected the source to have as many elements as the mask has true ones, but it is empty");
+    return self;
+  }
+  at::Tensor order = chosen.to(at::kLong).cumsum(0).sub(1).clamp(0, source.numel() - 1);
+  at::Tensor values = source.reshape({-1}).index_select(0, order);
+  return self.copy_(at::where(chosen, values, self.reshape({-1})).reshape(self.sizes()));
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("nonzero", TORCH_FN(positions_of));
+  m.impl("masked_select", TORCH_FN(masked_select));
+  m.impl("masked_scatter_", TORCH_FN(masked_scatter_));
+}
+
+}  // namespace
+
+at::Tensor index_by_masks(const at::Tensor& self, const Indices& indices) { return at::index(self, without_masks(self, indices)); }
+at::Tensor& index_put_by_masks_(at::Tensor& self, const Indices& indices, const at::Tensor& values, bool accumulate, bool unsafe) {
+  return at::_index_put_impl_(self, without_masks(self, indices), values, accumulate, unsafe);
+}
+at::Tensor index_put_by_masks_(const at::Tensor& self, const Indices& indices, const at::Tensor& values, bool accumulate, bool unsafe) {
+  at::Tensor result = self.clone();
+  return index_put_by_masks_(result, indices, values, accumulate, unsafe);
+}
+
+}  // namespace cresset::device
