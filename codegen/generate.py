@@ -255,7 +255,7 @@ class Entry:
             # The C++ meta function of a structured operator; the dispatcher would find Python's reference in its place.
             structured = self.function.structured or self.function.structured_delegate is not None
             call = f"at::meta::{cpp.name(self.function.func)}({passed[2:]})" if structured else \
-                f"at::redispatch::{cpp.name(self.function.func)}(trace::meta_keys{passed})"
+                f"at::redispatch::{cpp.name(self.function.func)}(r.keys(){passed})"
             lines.append(f"r.infer([&] {{ return {call}; }});")
         results = [a.name for a in variant.func.arguments.out] if kind == "out" else []
         if kind == "functional":

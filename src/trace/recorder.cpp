@@ -252,8 +252,10 @@ std::vector<Layout> Recorder::layouts_of(const std::vector<at::Tensor>& list) {
   return all;
 }
 
+c10::DispatchKeySet Recorder::keys() const { return on_cpu_ ? c10::DispatchKeySet(c10::DispatchKey::CPU) : meta_keys; }
 at::Tensor Recorder::meta(const at::Tensor& t) {
   if (!t.defined() || t.device().is_cpu()) return t;
+  if (on_cpu_) return at::empty_strided(t.sizes(), t.strides(), t.options().device(at::kCPU)).zero_();
   return at::empty_strided(t.sizes(), t.strides(), t.options().device(at::kMeta));
 }
 std::optional<at::Tensor> Recorder::meta(const std::optional<at::Tensor>& t) { return t ? std::optional(meta(*t)) : std::nullopt; }

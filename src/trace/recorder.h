@@ -4,7 +4,7 @@
 //     trace::Recorder r(op::gelu);
 //     r.tensor(self, "self");
 //     r.attribute(approximate);
-//     r.infer([&] { return at::_ops::gelu::redispatch(trace::meta_keys, r.meta(self), approximate); });
+//     r.infer([&] { return at::_ops::gelu::redispatch(r.keys(), r.meta(self), approximate); });
 //     return r.result();
 //   }
 //
@@ -76,12 +76,20 @@ class Recorder {
     std::vector<Layout> layouts;
     {
       Unlocked unlocked(lock_);
-      layouts = layouts_of(compute());
+      try {
+        layouts = layouts_of(compute());
+      } catch (const c10::NotImplementedError&) {
+        // Some of PyTorch's meta functions are Python's. Without Python the CPU says what the shapes are.
+        on_cpu_ = true;
+        layouts = layouts_of(compute());
+      }
     }
     remember(std::move(layouts));
   }
   /// The same with a shape function of our own, which returns layouts.
   void infer_layouts(c10::function_ref<std::vector<Layout>()> compute);
+  /// Where the shapes are asked for.
+  c10::DispatchKeySet keys() const;
   /// This tensor on the meta device (rank-0 CPU numbers stay as they are).
   at::Tensor meta(const at::Tensor& t);
   std::optional<at::Tensor> meta(const std::optional<at::Tensor>& t);
@@ -129,6 +137,7 @@ class Recorder {
   std::unique_lock<std::recursive_mutex> lock_;
   const Operator& op_;
   bool in_place_;
+  bool on_cpu_ = false;  // the shapes are asked for with zeros on the CPU
   Node::Operands operands_;
   Node::Attributes attributes_;
   c10::SmallVector<uint64_t, 48> key_;  // of the shape cache
