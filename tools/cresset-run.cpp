@@ -1,9 +1,11 @@
-// cresset-run: compiles @main of a StableHLO module and runs it on random inputs; prints the results' first elements.
+// cresset-run: runs @main of a StableHLO module on random inputs, compiled, interpreted or both ways to compare them; prints the
+// results' first elements.
 #include <chrono>
-#include <cstring>
+#include <cmath>
 #include <random>
 
 #include "cpu/compiler.h"
+#include "interpreter/interpreter.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
@@ -13,50 +15,99 @@
 
 namespace {
 
+using cresset::interpreter::Number;
+using cresset::interpreter::Tensor;
+using cresset::interpreter::Tensors;
+
 llvm::cl::opt<std::string> path(llvm::cl::Positional, llvm::cl::desc("FILE.mlir"), llvm::cl::init("-"));
 llvm::cl::opt<unsigned> seed("seed", llvm::cl::desc("of the inputs"), llvm::cl::init(0));
 llvm::cl::opt<int> repeat("repeat", llvm::cl::desc("runs; with more than one the fastest time is printed"), llvm::cl::init(1));
 llvm::cl::opt<std::string> cpu("cpu", llvm::cl::desc("avx512, avx2 or baseline"));
-llvm::cl::opt<int> elements("elements", llvm::cl::desc("printed of each result"), llvm::cl::init(8));
-
-int64_t count(const cresset::Port& port) {
-  int64_t n = 1;
-  for (int64_t d : port.shape) n *= d;
-  return n;
-}
+llvm::cl::opt<int> elements("elements", llvm::cl::desc("printed of each result; -1 for all"), llvm::cl::init(8));
+llvm::cl::opt<bool> interpret("interpret", llvm::cl::desc("with the reference interpreter instead of the compiler"));
+llvm::cl::opt<bool> compare("compare", llvm::cl::desc("compiled with interpreted results: the largest error of each; exit code 1 beyond the tolerance"));
+llvm::cl::opt<double> tolerance("tolerance", llvm::cl::desc("of --compare, relative to 1 + |expected|; by default by the element type"), llvm::cl::init(-1));
+llvm::cl::opt<std::string> function("function", llvm::cl::desc("that --interpret runs"), llvm::cl::init("main"));
 
 // Normal floats, small integers, random bools.
-std::vector<char> random_input(const cresset::Port& port, std::mt19937& generator) {
-  std::vector<char> bytes(std::max<size_t>(port.bytes, 1));
+Tensor random_input(mlir::RankedTensorType type, std::mt19937& generator) {
+  Tensor result(type);
   std::normal_distribution<double> normal;
-  for (int64_t i = 0, n = count(port); i < n; ++i) {
-    double v = normal(generator);
-    auto put = [&](auto x) { std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x); };
-    if (port.type == "f32") put(float(v));
-    else if (port.type == "f64") put(v);
-    else if (port.type == "bf16") { float f = float(v); uint32_t bits; std::memcpy(&bits, &f, 4); put(uint16_t(bits >> 16)); }
-    else if (port.type == "i64" || port.type == "ui64") put(int64_t(generator() % 4));
-    else if (port.type == "i32" || port.type == "ui32") put(int32_t(generator() % 4));
-    else if (port.type == "i1") put(char(generator() % 2));
-    else put(char(0));
+  for (Number& v : result.values) {
+    double draw = normal(generator);
+    bool floats = cresset::interpreter::is_float(type.getElementType());
+    if (cresset::interpreter::is_complex(type.getElementType())) v = {draw, normal(generator)};
+    else v = floats ? Number{draw} : Number{0, 0, int64_t(generator() % (type.getElementType().isInteger(1) ? 2 : 4))};
+    v = cresset::interpreter::canonical(v, type.getElementType());
   }
-  return bytes;
+  return result;
 }
 
-void print(const cresset::Port& port, const char* data) {
-  llvm::outs() << "tensor<";
-  for (int64_t d : port.shape) llvm::outs() << d << 'x';
-  llvm::outs() << port.type << ">:";
-  int64_t n = count(port), shown = std::min<int64_t>(n, elements);
-  for (int64_t i = 0; i < shown; ++i) {
-    auto get = [&]<class T>(T x) { std::memcpy(&x, data + i * sizeof x, sizeof x); return x; };
-    if (port.type == "f32") llvm::outs() << ' ' << llvm::format("%.6g", double(get(float())));
-    else if (port.type == "f64") llvm::outs() << ' ' << llvm::format("%.6g", get(double()));
-    else if (port.type == "i64") llvm::outs() << ' ' << get(int64_t());
-    else if (port.type == "i32") llvm::outs() << ' ' << get(int32_t());
-    else llvm::outs() << ' ' << int(get(char()));
+void print(const Tensor& tensor) {
+  llvm::outs() << tensor.type << ":";
+  size_t n = tensor.values.size(), shown = elements < 0 ? n : std::min<size_t>(n, elements);
+  for (const Number& v : llvm::ArrayRef(tensor.values).take_front(shown)) {
+    if (cresset::interpreter::is_complex(tensor.element())) llvm::outs() << llvm::format(" (%.6g,%.6g)", v.re, v.im);
+    else if (cresset::interpreter::is_float(tensor.element())) llvm::outs() << llvm::format(" %.6g", v.re);
+    else if (cresset::interpreter::is_unsigned(tensor.element())) llvm::outs() << ' ' << uint64_t(v.i);
+    else llvm::outs() << ' ' << v.i;
   }
   llvm::outs() << (shown < n ? " …\n" : "\n");
+}
+
+double error(double actual, double expected) {
+  if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return 0;
+  double e = std::fabs(actual - expected) / (1 + std::fabs(expected));
+  return std::isnan(e) ? INFINITY : e;
+}
+// Prints the largest error; whether it is within the tolerance.
+bool same(const Tensor& actual, const Tensor& expected) {
+  mlir::Type type = expected.element();
+  bool floats = cresset::interpreter::is_float(type) || cresset::interpreter::is_complex(type);
+  unsigned width = cresset::interpreter::width_of(type) / (cresset::interpreter::is_complex(type) ? 2 : 1);
+  double largest = 0, allowed = tolerance >= 0 ? tolerance : !floats ? 0 : width == 64 ? 1e-12 : width == 32 ? 1e-5 : width == 16 ? 1e-2 : 0.2;
+  for (auto [a, e] : llvm::zip_equal(actual.values, expected.values))
+    largest = std::max(largest, floats ? std::max(error(a.re, e.re), error(a.im, e.im)) : a.i == e.i ? 0 : INFINITY);
+  llvm::outs() << expected.type << ": largest error " << llvm::format("%.3g", largest) << (largest <= allowed ? "\n" : ", too large\n");
+  return largest <= allowed;
+}
+
+template <class T>
+T or_exit(llvm::Expected<T> value) {
+  if (value) return std::move(*value);
+  llvm::errs() << "error: " << llvm::toString(value.takeError()) << "\n";
+  exit(1);
+}
+
+llvm::Expected<mlir::func::FuncOp> entry(mlir::ModuleOp module) {
+  auto main = module.lookupSymbol<mlir::func::FuncOp>(function);
+  if (!main) return llvm::createStringError("the module has no function @" + function);
+  for (mlir::Type type : llvm::concat<const mlir::Type>(main.getArgumentTypes(), main.getResultTypes())) {
+    auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape()) return llvm::createStringError("@" + function + " must take and return tensors of static shapes");
+  }
+  return main;
+}
+
+Tensors run_compiled(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<mlir::Type> types) {
+  auto program = or_exit(cresset::cpu::compile(module, {cpu}));
+  std::vector<std::vector<char>> input_bytes, output_bytes;
+  std::vector<void*> in, out;
+  for (const Tensor& v : inputs) input_bytes.push_back(cresset::interpreter::to_memory(v));
+  for (const auto& port : program->outputs()) output_bytes.emplace_back(std::max<size_t>(port.bytes, 1));
+  for (auto& v : input_bytes) v.resize(std::max<size_t>(v.size(), 1)), in.push_back(v.data());
+  for (auto& v : output_bytes) out.push_back(v.data());
+  double best = 1e30;
+  for (int i = 0; i < repeat; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    program->run(in.data(), out.data());
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  Tensors outputs;
+  for (auto [type, bytes] : llvm::zip_equal(types, output_bytes))
+    outputs.push_back(cresset::interpreter::from_memory(llvm::cast<mlir::RankedTensorType>(type), bytes.data()));
+  if (repeat > 1) llvm::outs() << llvm::format("%.3f ms\n", best * 1e3);
+  return outputs;
 }
 
 }  // namespace
@@ -68,24 +119,19 @@ int main(int argc, char** argv) {
   context.loadDialect<mlir::func::FuncDialect, mlir::stablehlo::StableHLODialect>();
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!module) return 1;
-  auto program = cresset::cpu::compile(*module, {cpu});
-  if (!program) {
-    llvm::errs() << "error: " << llvm::toString(program.takeError()) << "\n";
-    return 1;
-  }
+  auto main = or_exit(entry(*module));
   std::mt19937 generator(seed);
-  std::vector<std::vector<char>> inputs, outputs;
-  std::vector<void*> in, out;
-  for (const auto& port : (*program)->inputs()) inputs.push_back(random_input(port, generator));
-  for (const auto& port : (*program)->outputs()) outputs.emplace_back(std::max<size_t>(port.bytes, 1));
-  for (auto& v : inputs) in.push_back(v.data());
-  for (auto& v : outputs) out.push_back(v.data());
-  double best = 1e30;
-  for (int i = 0; i < repeat; ++i) {
-    auto start = std::chrono::steady_clock::now();
-    (*program)->run(in.data(), out.data());
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) print((*program)->outputs()[i], outputs[i].data());
-  if (repeat > 1) llvm::outs() << llvm::format("%.3f ms\n", best * 1e3);
+  Tensors inputs;
+  for (mlir::Type type : main.getArgumentTypes()) inputs.push_back(random_input(llvm::cast<mlir::RankedTensorType>(type), generator));
+  llvm::SmallVector<mlir::Type> types(main.getResultTypes());
+
+  Tensors interpreted, compiled;
+  if (interpret || compare) interpreted = or_exit(cresset::interpreter::interpret(main, inputs));
+  if (!interpret || compare) compiled = run_compiled(*module, inputs, types);
+  bool good = true;
+  if (compare)
+    for (auto [a, e] : llvm::zip_equal(compiled, interpreted)) good &= same(a, e);
+  else
+    for (const Tensor& t : interpret ? interpreted : compiled) print(t);
+  return good ? 0 : 1;
 }
