@@ -86,3 +86,21 @@ def test_fused_optimizer_with_a_tensor_as_learning_rate(name):
         results.append(p.detach().cpu())
     torch.testing.assert_close(results[1], results[0], rtol=1e-6, atol=1e-7)
     assert not fallbacks()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
+def test_recurrent(kind, bias):
+    """Gradients of both results: the sequence's and the last state's."""
+    model = kind(5, 4, num_layers=2, bidirectional=True, bias=bias)
+    names = [name for name, _ in model.named_parameters()]
+
+    def gradients(x, *parameters):
+        parameters = [p.detach().requires_grad_() for p in parameters]
+        x = x.detach().requires_grad_()
+        y, state = torch.func.functional_call(model, dict(zip(names, parameters)), (x,))
+        states = state if isinstance(state, tuple) else (state,)
+        loss = y.square().sum() + sum(s.sin().sum() for s in states)
+        return y, *states, *torch.autograd.grad(loss, (x, *parameters))
+
+    same(gradients, torch.randn(3, 2, 5), *[p.detach() for p in model.parameters()])
