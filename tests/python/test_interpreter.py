@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -13,8 +14,8 @@ PUBLIC = pathlib.Path(os.environ.get("CRESSET_STABLEHLO_TESTS", ""))
 FILES = sorted(PUBLIC.glob("interpret/*.mlir")) if PUBLIC.name else []
 
 
-def cresset_run(text, *options):
-    return subprocess.run([RUN, "-", *options], input=text, capture_output=True, text=True, timeout=120)
+def cresset_run(text, *options, timeout=120):
+    return subprocess.run([RUN, "-", *options], input=text, capture_output=True, text=True, timeout=timeout)
 
 
 def compare(text, *options):
@@ -146,3 +147,17 @@ def close(actual, expected):
 def test_malformed(text, option):
     done = cresset_run(text, option)
     assert done.returncode == 1 and "error" in done.stderr
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_mutated(seed):
+    """A damaged module runs or is refused; the program never dies."""
+    text = (pathlib.Path(__file__).parents[1] / "mlir/interpret.mlir").read_text()
+    rng, tokens = random.Random(seed), re.findall(r"\w+|\s+|.", text)
+    for _ in range(1 + seed % 3):
+        at = rng.randrange(len(tokens))
+        tokens[at] = rng.choice(["", rng.choice(tokens), "-1", "f32", "i1", "0x"])
+    try:
+        assert cresset_run("".join(tokens), "--compare", timeout=5).returncode in (0, 1)
+    except subprocess.TimeoutExpired:  # a loop without an end is a program too
+        pass
