@@ -32,7 +32,7 @@ struct DecomposeComposites final : SelectingPass<DecomposeComposites> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposeComposites)
   StringRef getArgument() const override { return "decompose-composites"; }
   StringRef getDescription() const override { return "Replaces composites by their decompositions"; }
-  LogicalResult run(ModuleOp module, const std::function<bool(stablehlo::CompositeOp)>& should) { return composite::decompose(module, should); }
+  LogicalResult run(ModuleOp module, const std::function<bool(stablehlo::CompositeOp)>& should) { return composite::decompose(module, should, composite::Reach::Everywhere); }
 };
 
 struct CompositesToCustomCalls final : SelectingPass<CompositesToCustomCalls> {

@@ -17,7 +17,7 @@ def load_plugin(path):
 
     Raises RuntimeError that says what is wrong with it: missing, another version of the interface, crashing while it is loaded.
     """
-    _C.load_plugin(str(pathlib.Path(path).resolve()) if "/" in str(path) else str(path))
+    _C.load_plugin(str(pathlib.Path(path).resolve()))
 
 
 def _patterns(patterns):

@@ -24,7 +24,7 @@ void inline_call(Operation* op, func::FuncOp callee, SmallVectorImpl<Operation*>
 
 }  // namespace
 
-LogicalResult decompose(ModuleOp module, const std::function<bool(stablehlo::CompositeOp)>& should) {
+LogicalResult decompose(ModuleOp module, const std::function<bool(stablehlo::CompositeOp)>& should, Reach reach) {
   SymbolTable symbols(module);
   auto callee_of = [&](Operation* op) -> func::FuncOp {
     StringRef name;
@@ -41,7 +41,7 @@ LogicalResult decompose(ModuleOp module, const std::function<bool(stablehlo::Com
   };
 
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isPrivate()) continue;
+    if (function.isDeclaration() || (function.isPrivate() && reach == Reach::Public)) continue;
     SmallVector<std::pair<Operation*, int>> work;  // with nesting depth
     function.walk<WalkOrder::PreOrder>([&](Operation* op) {
       if (isa<stablehlo::CompositeOp, func::CallOp>(op)) work.push_back({op, 0});

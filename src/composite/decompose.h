@@ -8,8 +8,11 @@
 
 namespace cresset::composite {
 
+/// Where composites are looked for: in public functions and what is inlined there, or also in the decompositions of those that stay.
+enum class Reach { Public, Everywhere };
+
 /// Inlines the decomposition of every composite that `should` selects, nested ones too, and every func.call; private
 /// functions that nothing refers to any more are removed. Fails (with an error at the operation) on recursion.
-mlir::LogicalResult decompose(mlir::ModuleOp module, const std::function<bool(mlir::stablehlo::CompositeOp)>& should);
+mlir::LogicalResult decompose(mlir::ModuleOp module, const std::function<bool(mlir::stablehlo::CompositeOp)>& should, Reach reach = Reach::Public);
 
 }  // namespace cresset::composite

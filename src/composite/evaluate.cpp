@@ -12,10 +12,6 @@ using namespace mlir::stablehlo;
 namespace {
 
 ArrayRef<int64_t> shape_of(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
-bool is_float(Value v) {
-  auto type = dyn_cast<RankedTensorType>(v.getType());
-  return type && type.hasStaticShape() && isa<FloatType>(type.getElementType());
-}
 bool is_bool(Value v) {
   auto type = dyn_cast<RankedTensorType>(v.getType());
   return type && type.getElementType().isInteger(1);
@@ -127,6 +123,11 @@ std::optional<double> binary(Operation* op, double x, double y) {
 }
 
 }  // namespace
+
+bool is_float(Value v) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  return type && type.hasStaticShape() && isa<FloatType>(type.getElementType());
+}
 
 bool is_pointwise(Operation* op) {
   if (op->getNumResults() != 1) return false;

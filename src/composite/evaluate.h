@@ -29,6 +29,12 @@ struct Space {
   bool is_reduced(int64_t d) const { return llvm::is_contained(reduced, d); }
 };
 
+inline mlir::RankedTensorType type_of(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
+/// A float tensor of static shape.
+bool is_float(mlir::Value v);
+/// f16, bf16 or less.
+inline bool is_narrow(mlir::Value v) { return type_of(v).getElementType().getIntOrFloatBitWidth() < 32; }
+
 /// An operation that is evaluated element by element: arithmetic, comparisons, conversions between floats, composites with a formula.
 bool is_pointwise(mlir::Operation* op);
 /// One number in all elements: a splat constant, also broadcast or converted.

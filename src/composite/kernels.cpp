@@ -26,12 +26,16 @@ int registry_generation() {
 }
 
 Choice choose_kernel(mlir::stablehlo::CompositeOp op) {
-  std::lock_guard lock(registry().mutex);
+  std::vector<KernelProvider*> providers;  // a provider may register others while it is asked
+  {
+    std::lock_guard lock(registry().mutex);
+    for (auto& p : registry().providers) providers.insert(providers.begin(), p.get());
+  }
   Choice choice;
-  for (auto it = registry().providers.rbegin(); it != registry().providers.rend(); ++it) {
+  for (KernelProvider* provider : providers) {
     std::string reason;
-    if (auto kernel = (*it)->query(op, reason)) return {std::move(kernel), (*it)->name(), {}};
-    choice.reason += (choice.reason.empty() ? "" : "; ") + (*it)->name() + " refused: " + (reason.empty() ? "no reason given" : reason);
+    if (auto kernel = provider->query(op, reason)) return {std::move(kernel), provider->name(), {}};
+    choice.reason += (choice.reason.empty() ? "" : "; ") + provider->name() + " refused: " + (reason.empty() ? "no reason given" : reason);
   }
   if (choice.reason.empty()) choice.reason = "no kernel is registered";
   return choice;

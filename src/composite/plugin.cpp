@@ -168,7 +168,8 @@ std::string try_in_child(const std::string& path) {
   close(ends[0]);
   text.resize(length);
   int status = 0;
-  waitpid(child, &status, 0);
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return text;  // somebody else has waited for it (SIGCHLD is ignored): what it wrote is all there is
   if (WIFSIGNALED(status))
     return WTERMSIG(status) == SIGALRM ? "loading it takes more than " + std::to_string(kLoadSeconds) + " s"
                                        : std::string("it crashes while it is loaded (") + strsignal(WTERMSIG(status)) + ")";
@@ -184,7 +185,9 @@ namespace cresset {
 
 using namespace composite;
 
-void load_plugin(const std::string& path) {
+void load_plugin(const std::string& given) {
+  // Without a directory it would be looked for among the system's libraries.
+  std::string path = given.find('/') == std::string::npos ? "./" + given : given;
   std::string text = access(path.c_str(), R_OK) ? std::string(std::strerror(errno)) : try_in_child(path);
   const cresset_plugin* plugin = nullptr;
   if (text.empty()) text = open(path, plugin);
@@ -202,7 +205,14 @@ void load_plugins_from_environment() {
     const char* paths = std::getenv("CRESSET_PLUGINS");
     SmallVector<StringRef> each;
     StringRef(paths ? paths : "").split(each, ':', -1, false);
-    for (StringRef path : each) cresset::load_plugin(path.str());
+    for (StringRef path : each) {
+      // What it would take is decomposed.
+      try {
+        cresset::load_plugin(path.str());
+      } catch (const std::runtime_error& error) {
+        llvm::errs() << error.what() << " (CRESSET_PLUGINS)\n";
+      }
+    }
   });
 }
 

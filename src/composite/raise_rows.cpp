@@ -15,12 +15,6 @@ namespace {
 constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3, kNear = 3e-2;
 constexpr int64_t kLongestRow = 1 << 16;
 
-RankedTensorType type_of(Value v) { return cast<RankedTensorType>(v.getType()); }
-bool is_float(Value v) {
-  auto type = dyn_cast<RankedTensorType>(v.getType());
-  return type && type.hasStaticShape() && isa<FloatType>(type.getElementType());
-}
-bool is_narrow(Value v) { return type_of(v).getElementType().getIntOrFloatBitWidth() < 32; }
 bool is_row_operation(Operation* op) { return is_pointwise(op) || isa<BroadcastInDimOp, ReshapeOp, SliceOp, ReduceOp>(op); }
 
 Row random_row(int64_t n, unsigned seed, double scale = 1) {

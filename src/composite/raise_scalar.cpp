@@ -41,12 +41,6 @@ const Row& results_of_bounded() {
   return *row;
 }
 
-RankedTensorType type_of(Value v) { return cast<RankedTensorType>(v.getType()); }
-bool is_float(Value v) {
-  auto type = dyn_cast<RankedTensorType>(v.getType());
-  return type && type.hasStaticShape() && isa<FloatType>(type.getElementType());
-}
-bool is_narrow(Value v) { return type_of(v).getElementType().getIntOrFloatBitWidth() < 32; }
 
 Space space_of(Value v) { return {SmallVector<int64_t>(type_of(v).getShape()), {}}; }
 

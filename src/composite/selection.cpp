@@ -105,7 +105,8 @@ Selection::Selection(const std::string& text) {
   }
 }
 bool Selection::keeps(stablehlo::CompositeOp op) const {
-  bool keep = false;
+  // Exclusions alone leave the rest.
+  bool keep = !filters_.empty() && !filters_.front().second && text_.rfind("none", 0) != 0;
   for (const auto& [filter, keeps] : filters_)
     if (filter.matches(op)) keep = keeps;
   return keep;
@@ -134,7 +135,7 @@ LogicalResult select(ModuleOp module, const Selection& selection, Report& report
       if (!selection.keeps(op)) report.add(op, "decomposed", "not among the composites that are kept (" + selection.text() + ")");
     });
   }
-  return decompose(module, [&](stablehlo::CompositeOp op) { return !selection.keeps(op); });
+  return decompose(module, [&](stablehlo::CompositeOp op) { return !selection.keeps(op); }, Reach::Everywhere);
 }
 
 void to_custom_calls(ModuleOp module, const std::function<bool(stablehlo::CompositeOp)>& should) {

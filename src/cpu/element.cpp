@@ -12,9 +12,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
-Type element(Value v) { return shaped(v).getElementType(); }
-
 SmallVector<int64_t> strides_of(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
   for (int d = int(shape.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape[d + 1];

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cpu/emitter.h"
+#include "cpu/types.h"
 #include "stablehlo/dialect.h"
 
 namespace cresset::cpu {

@@ -8,8 +8,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
-
 bool is_view(Operation* op) { return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp>(op); }
 bool is_splat(Operation* op) {
   auto constant = dyn_cast_or_null<ConstantOp>(op);

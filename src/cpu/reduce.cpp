@@ -9,14 +9,6 @@ namespace cresset::cpu {
 
 using namespace mlir;
 using namespace mlir::stablehlo;
-namespace {
-
-RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
-Type element(Value v) { return shaped(v).getElementType(); }
-int64_t product(ArrayRef<int64_t> n) { return std::accumulate(n.begin(), n.end(), int64_t(1), std::multiplies<>()); }
-
-}  // namespace
-
 ElementEmitter KernelContext::elements(int lanes) const {
   auto load = [this, lanes](Value v, const Indices& i) -> IR {
     if (!slots.has(v) || fusion.outputs.contains(v)) return nullptr;

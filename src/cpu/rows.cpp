@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
-Type element(Value v) { return shaped(v).getElementType(); }
 constexpr int64_t kChunk = 8192;  // elements of a flat array in one task
 
 bool is_costly(Operation* op) {

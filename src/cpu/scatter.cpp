@@ -14,14 +14,6 @@ namespace cresset::cpu {
 
 using namespace mlir;
 using namespace mlir::stablehlo;
-namespace {
-
-RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
-Type element(Value v) { return shaped(v).getElementType(); }
-int64_t product(ArrayRef<int64_t> n) { return std::accumulate(n.begin(), n.end(), int64_t(1), std::multiplies<>()); }
-
-}  // namespace
-
 llvm::Error emit_scatter(KernelContext& c) {
   auto& k = c.k;
   auto& b = k.b;

@@ -9,10 +9,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
-Type element(Value v) { return shaped(v).getElementType(); }
-int64_t product(ArrayRef<int64_t> n) { return std::accumulate(n.begin(), n.end(), int64_t(1), std::multiplies<>()); }
-
 struct WindowDims {
   SmallVector<int64_t> size, stride, base_dilation, dilation, low;
 };

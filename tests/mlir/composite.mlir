@@ -7,6 +7,10 @@
 // RUN: not cresset-opt --decompose-composites="filter=acme.outer{dtype}" %s 2>&1 | FileCheck %s --check-prefix=BAD
 // RUN: cresset-opt --composites-to-custom-calls %s | FileCheck %s --check-prefix=CALL
 
+// RUN: cresset-opt --decompose-composites=filter=acme.inner %s | FileCheck %s --check-prefix=INNER
+
+// INNER: stablehlo.composite "acme.outer"
+// INNER-NOT: acme.inner
 // BAD: 'dtype' is no condition; write key=value
 // CALL: stablehlo.custom_call @acme.outer(%{{.*}}) {api_version = 4 : i32, backend_config = {beta = 2.000000e+00 : f64}} : (tensor<4xf32>) -> tensor<4xf32>
 // CALL-NOT: func.func private

@@ -80,6 +80,19 @@ def test_from_the_environment(build):
     assert "kernel example_gelu" in result.stdout, result.stderr
 
 
+def test_a_bad_path_in_the_environment_is_named_and_nothing_else(build):
+    good = build(ROOT / "examples" / "plugin" / "gelu.c", "gelu")
+    result = run(MODEL + "print(torch_cresset.explain(step))", CRESSET_PLUGINS=f"{good}:/nowhere.so")
+    assert "kernel example_gelu" in result.stdout, result.stderr
+    assert "/nowhere.so can't be loaded" in result.stderr
+
+
+def test_exclusions_alone_leave_the_rest():
+    with torch_cresset.composites("-aten.gelu"):
+        whys = {c.name: c.why for c in torch_cresset.explain(step)}
+    assert "not among" in whys["aten.gelu"] and "not among" not in whys["aten.softmax"]
+
+
 def test_a_kernel_that_fails_raises_its_message(build):
     result = run(f"""
 torch_cresset.load_plugin({str(build(GOOD, "burning"))!r})
