@@ -1,5 +1,5 @@
 // The fused cells of LSTM and GRU, which PyTorch calls on every device but the CPU: they have no CPU kernel to fall back to. They are made of
-// ordinary operators, as on the CPU; fusion makes one kernel of each. The workspace keeps what the gradient needs.
+// ordinary operators, as on the CPU. The workspace keeps what the gradient needs.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
