@@ -363,7 +363,7 @@ def generate(entries, composites, out):
             kernels.append((str(variant.func.name), name, text))
     for part in range(PARTS):
         mine = kernels[part::PARTS]
-        write(out / f"kernels_{part}.cpp", HEADER + '#include <algorithm>\n#include <ATen/MetaFunctions.h>\n#include <ATen/RedispatchFunctions.h>\n#include <ATen/native/CPUFallback.h>\n#include <torch/library.h>\n\n#include "device/fallback.h"\n'
+        write(out / f"kernels_{part}.cpp", HEADER + '#include <algorithm>\n#include <ATen/MetaFunctions.h>\n#include <ATen/RedispatchFunctions.h>\n#include <ATen/native/CPUFallback.h>\n#include <torch/library.h>\n\n#include "device/checks.h"\n#include "device/fallback.h"\n'
               '#include "device/generator.h"\n#include "device/indices.h"\n#include "device/masks.h"\n#include "device/shapes.h"\n#include "generated/operators.h"\n#include "trace/recorder.h"\n\n'
               "namespace cresset {\nnamespace {\n\n" + "\n".join(text for _, _, text in mine) +
               "\nTORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {\n" +

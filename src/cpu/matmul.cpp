@@ -293,6 +293,8 @@ llvm::Error emit_dot(KernelContext& c) {
   auto dims = op.getDotDimensionNumbers();
   auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
   auto lhs = view_of(op.getLhs(), is_buffer), rhs = view_of(op.getRhs(), is_buffer);
+  if (element(op.getLhs()) != element(op.getRhs()))
+    return llvm::createStringError("stablehlo.dot_general: operands of different element types are not supported");
   if (!lhs || !rhs) return llvm::createStringError("stablehlo.dot_general: an operand has no strided form");
   auto free_dims = [](const View& v, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
     SmallVector<int64_t> result;

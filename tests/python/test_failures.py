@@ -37,6 +37,21 @@ def test_index_out_of_range(name, error, function, pending):
     torch_cresset.sync()
 
 
+@pytest.mark.parametrize("function", [
+    lambda d: torch.mm(torch.ones(2, 2, device=d), torch.ones(2, 2, dtype=torch.long, device=d)),
+    lambda d: torch.bmm(torch.ones(1, 2, 2, device=d), torch.ones(1, 2, 2, dtype=torch.float64, device=d)),
+    lambda d: torch.addmm(torch.ones(2, device=d), torch.ones(2, 2, device=d), torch.ones(2, 2, dtype=torch.half, device=d)),
+    lambda d: torch.ones(2, 2, device=d) @ torch.ones(2, dtype=torch.long, device=d),
+    lambda d: F.conv2d(torch.ones(1, 1, 3, 3, device=d), torch.ones(1, 1, 2, 2, dtype=torch.float64, device=d)),
+])
+def test_products_of_different_dtypes(function):
+    with pytest.raises(RuntimeError):
+        function("cpu")
+    with pytest.raises(RuntimeError, match="dtype"):
+        function("cresset")
+    assert (torch.ones(2, device="cresset") + 1).tolist() == [2, 2]
+
+
 def test_ignored_targets_are_in_range():
     x, target = torch.randn(3, 5), torch.tensor([0, -100, 4])
     expected = F.cross_entropy(x, target)
