@@ -5,6 +5,7 @@ one program, which is then called directly. CPU tensors go in and come out witho
 eagerly between two programs, counted and named once in a warning.
 """
 
+import operator
 import os
 import warnings
 
@@ -95,12 +96,17 @@ class _Piece(torch.nn.Module):
 def _split(module, not_lowered):
     """The module as pieces that are compiled and operators that run eagerly, in the order of the graph."""
     piece, pieces = 0, {}
+    for node in list(module.graph.nodes):  # several results are taken apart where they are made: only tensors pass between pieces
+        if node.target is operator.getitem and node.args[0].name in not_lowered:
+            node.args[0].append(node)
     for node in module.graph.nodes:
         if node.op in ("placeholder", "output", "get_attr"):
             continue
         if node.name in not_lowered:
             pieces[node] = piece + 1
             piece += 2
+        elif node.target is operator.getitem and node.args[0].name in not_lowered:
+            pieces[node] = pieces[node.args[0]]
         else:
             pieces[node] = piece
     parts = split_module(module, None, lambda node: pieces[node], keep_original_order=True)

@@ -21,6 +21,10 @@ struct Float {
     for (double a : c) sum = sum ? fma(sum, x, a) : constant(a);
     return sum;
   }
+  IR clamp(IR x, double low, double high) {  // nan stays nan
+    x = select(k.b.CreateFCmpOLT(x, constant(low)), constant(low), x);
+    return select(k.b.CreateFCmpOGT(x, constant(high)), constant(high), x);
+  }
   IR select(IR condition, IR yes, IR no) { return k.b.CreateSelect(condition, yes, no); }
   llvm::Type* ints() { return type->getWithNewType(k.b.getInt32Ty()); }
   IR integer(int64_t v) { return llvm::ConstantInt::get(ints(), v); }
@@ -29,24 +33,44 @@ struct Float {
   IR exp2i(IR n) { return k.b.CreateBitCast(k.b.CreateShl(k.b.CreateAdd(n, integer(127)), integer(23)), type); }
 };
 
+// x = n log 2 + r with |r| <= log(2) / 2, and exp(r) = 1 + r + r² polynomial(r).
+struct Reduced {
+  IR n, r, polynomial;
+};
+Reduced reduce_exp(Float& f, IR x) {
+  auto& b = f.k.b;
+  // Adding 1.5 * 2^23 rounds to an integer, which the sum then holds in its low bits: no conversion is needed.
+  IR shifter = f.constant(12582912.0);
+  IR sum = f.fma(x, f.constant(1.44269504088896341), shifter);
+  IR n = b.CreateFSub(sum, shifter);
+  IR r = f.fma(n, 2.12194440e-4, f.fma(n, -0.693359375, x));
+  IR p = f.polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
+  return {b.CreateSub(b.CreateBitCast(sum, f.ints()), f.integer(0x4b400000)), r, p};
+}
+
 }  // namespace
 
 IR emit_exp(KernelEmitter& k, IR x) {
   if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("exp", x);
   Float f{k, x->getType()};
   auto& b = k.b;
-  IR low = f.constant(-104.0), high = f.constant(89.0);
-  IR clamped = f.select(b.CreateFCmpOLT(x, low), low, x);
-  clamped = f.select(b.CreateFCmpOGT(clamped, high), high, clamped);
-  IR n = f.intrinsic(llvm::Intrinsic::rint, b.CreateFMul(clamped, f.constant(1.44269504088896341)));
-  IR r = f.fma(n, -0.693359375, clamped);
-  r = f.fma(n, 2.12194440e-4, r);
-  IR p = f.polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
-  p = b.CreateFAdd(f.fma(p, b.CreateFMul(r, r), r), f.constant(1.0));
+  Reduced e = reduce_exp(f, f.clamp(x, -104.0, 89.0));
+  IR p = b.CreateFAdd(f.fma(e.polynomial, b.CreateFMul(e.r, e.r), e.r), f.constant(1.0));
   // Two steps, because 2^n alone leaves the range of f32 at both ends. nan stays nan through p.
-  IR whole = b.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {f.ints(), f.type}, {n});
-  IR half = b.CreateAShr(whole, f.integer(1));
-  return b.CreateFMul(b.CreateFMul(p, f.exp2i(half)), f.exp2i(b.CreateSub(whole, half)));
+  IR half = b.CreateAShr(e.n, f.integer(1));
+  return b.CreateFMul(b.CreateFMul(p, f.exp2i(half)), f.exp2i(b.CreateSub(e.n, half)));
+}
+
+IR emit_expm1(KernelEmitter& k, IR x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("expm1", x);
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  Reduced e = reduce_exp(f, f.clamp(x, -80.0, 89.0));
+  IR p = f.fma(e.polynomial, b.CreateFMul(e.r, e.r), e.r);  // exp(r) - 1
+  // 2^n p + (2^n - 1) with n - 1 for n, so that 2^n does not overflow before the end.
+  IR scale = f.exp2i(b.CreateSub(e.n, f.integer(1)));
+  IR half = f.fma(p, scale, b.CreateFSub(scale, f.constant(0.5)));
+  return f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), x, b.CreateFAdd(half, half));
 }
 
 IR emit_log(KernelEmitter& k, IR x) {
@@ -76,34 +100,46 @@ IR emit_log(KernelEmitter& k, IR x) {
   return f.select(b.CreateFCmpULT(x, f.constant(0.0)), f.constant(std::numeric_limits<double>::quiet_NaN()), result);
 }
 
+IR emit_log1p(KernelEmitter& k, IR x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("log1p", x);
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  // log(u) and, to first order, what rounding 1 + x to u has lost.
+  IR u = b.CreateFAdd(x, f.constant(1.0));
+  IR lost = b.CreateFSub(x, b.CreateFSub(u, f.constant(1.0)));
+  IR log = emit_log(k, u);
+  IR result = b.CreateFAdd(log, b.CreateFDiv(lost, u));
+  IR regular = b.CreateAnd(b.CreateFCmpOGT(u, f.constant(0.0)), b.CreateFCmpOLT(u, f.constant(1e30)));
+  result = f.select(regular, result, log);
+  return f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), x, result);
+}
+
 IR emit_tanh(KernelEmitter& k, IR x) {
   if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("tanh", x);
   Float f{k, x->getType()};
   auto& b = k.b;
-  IR magnitude = f.intrinsic(llvm::Intrinsic::fabs, x);
-  IR z = b.CreateFMul(x, x);
-  IR p = f.polynomial(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
-  IR small = f.fma(b.CreateFMul(p, z), x, x);
-  IR e = emit_exp(k, b.CreateFAdd(magnitude, magnitude));
-  IR large = b.CreateFSub(f.constant(1.0), b.CreateFDiv(f.constant(2.0), b.CreateFAdd(e, f.constant(1.0))));
-  large = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, large, x);
-  IR result = f.select(b.CreateFCmpOLT(magnitude, f.constant(0.625)), small, large);
-  return f.select(b.CreateFCmpUNO(x, x), x, result);
+  // The rational approximation of Eigen (MathFunctionsImpl.h, ptanh_float); from 9.02 on tanh rounds to 1.
+  IR c = f.clamp(x, -7.90531110763549805, 7.90531110763549805);
+  IR z = b.CreateFMul(c, c);
+  IR p = f.polynomial(z, {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08,
+                          1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03});
+  IR q = f.polynomial(z, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03});
+  IR result = b.CreateFMul(c, b.CreateFDiv(p, q));
+  IR one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, f.constant(1.0), x);
+  return f.select(b.CreateFCmpOGT(f.intrinsic(llvm::Intrinsic::fabs, x), f.constant(9.02)), one, result);
 }
 
 IR emit_erf(KernelEmitter& k, IR x) {
   if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("erf", x);
   Float f{k, x->getType()};
   auto& b = k.b;
-  IR low = f.constant(-4.0), high = f.constant(4.0);
-  IR c = f.select(b.CreateFCmpOLT(x, low), low, x);
-  c = f.select(b.CreateFCmpOGT(c, high), high, c);
+  IR c = f.clamp(x, -4.0, 4.0);
   IR z = b.CreateFMul(c, c);
   IR p = f.polynomial(z, {-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
                           -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02});
   IR q = f.polynomial(z, {-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
                           -1.42647390514189e-02});
-  return b.CreateFDiv(b.CreateFMul(c, p), q);
+  return b.CreateFMul(c, b.CreateFDiv(p, q));
 }
 
 IR emit_logistic(KernelEmitter& k, IR x) {

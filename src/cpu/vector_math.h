@@ -8,11 +8,15 @@ namespace cresset::cpu {
 
 /// At most 1 ULP over the whole range; 0 and inf at the ends (range reduction and polynomial: Cephes expf, Moshier).
 IR emit_exp(KernelEmitter& k, IR x);
+/// At most 3 ULP, also near 0.
+IR emit_expm1(KernelEmitter& k, IR x);
 /// At most 1 ULP; -inf at 0, nan below (Cephes logf).
 IR emit_log(KernelEmitter& k, IR x);
-/// At most 2 ULP (Cephes tanhf).
+/// At most 3 ULP; the argument's own rounding is made good.
+IR emit_log1p(KernelEmitter& k, IR x);
+/// At most 5 ULP; rational approximation x P(x²)/Q(x²) on [-7.9, 7.9] (as in Eigen).
 IR emit_tanh(KernelEmitter& k, IR x);
-/// About 2 ULP; rational approximation of x P(x²)/Q(x²) on [-4, 4] (as in Eigen).
+/// At most 6 ULP; rational approximation of x P(x²)/Q(x²) on [-4, 4] (as in Eigen).
 IR emit_erf(KernelEmitter& k, IR x);
 /// 1 / (1 + exp(-x)).
 IR emit_logistic(KernelEmitter& k, IR x);

@@ -152,6 +152,19 @@ def test_compile_runs_around_operators_that_are_not_lowered(device):
         torch.testing.assert_close(ours.cpu(), eager)
 
 
+def test_compile_runs_around_an_operator_of_several_results():
+    def function(x):
+        values, indices = torch.mode((x * 4).round(), dim=1)
+        return values * 2, indices + 1
+
+    torch._dynamo.reset()
+    x = torch.rand(3, 8)
+    with pytest.warns(UserWarning, match="aten::mode is not lowered"):
+        results = torch.compile(function, backend="cresset", fullgraph=True)(x)
+    for ours, eager in zip(results, function(x)):
+        torch.testing.assert_close(ours, eager)
+
+
 def test_masks_choose_elements():
     torch_cresset.reset_counters()
     x = torch.arange(12.0).reshape(3, 4)
