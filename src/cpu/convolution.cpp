@@ -12,7 +12,7 @@ using namespace mlir::stablehlo;
 llvm::Error emit_convolution(KernelContext& c) {
   auto& k = c.k;
   auto& b = k.b;
-  auto op = cast<ConvolutionOp>(c.fusion.roles.back().first);
+  auto op = cast<ConvolutionOp>(c.fusion.product);
   auto dims = op.getDimensionNumbers();
   auto input = cast<RankedTensorType>(op.getLhs().getType()), kernel = cast<RankedTensorType>(op.getRhs().getType());
   auto output = cast<RankedTensorType>(op.getType());
@@ -45,8 +45,8 @@ llvm::Error emit_convolution(KernelContext& c) {
   MatmulSpec spec;
   spec.batch = images * parts;
   spec.m = features, spec.n = product(positions), spec.k = product(window);
-  spec.a_type = kernel.getElementType(), spec.b_type = input.getElementType(), spec.c_type = output.getElementType();
-  spec.a = c.buffer(op.getRhs()), spec.b = c.buffer(op.getLhs()), spec.c = c.buffer(op.getResult());
+  spec.a_type = kernel.getElementType(), spec.b_type = input.getElementType(), spec.type = output.getElementType();
+  spec.a = c.buffer(op.getRhs()), spec.b = c.buffer(op.getLhs());
 
   auto split = [&](IR batch) { return std::pair(b.CreateUDiv(batch, k.i64(parts)), b.CreateURem(batch, k.i64(parts))); };  // image, part
   auto last_of = [&](ArrayRef<int64_t> strides, ArrayRef<int64_t> order) {  // whether the order of dims is dense in memory
@@ -94,15 +94,13 @@ llvm::Error emit_convolution(KernelContext& c) {
     IR v = k.load(input.getElementType(), spec.b, b.CreateSelect(inside, offset, k.i64(0)), 1);
     return b.CreateSelect(inside, v, llvm::Constant::getNullValue(v->getType()));
   };
-  SmallVector<int64_t> output_order(dims.getOutputSpatialDimensions());
-  spec.c_unit_n = llvm::is_sorted(output_order) && (output_order.empty() || (os[output_order.back()] == 1 && output_order.back() - output_order.front() + 1 == int64_t(spatial)));
-  spec.c_offset = [&](IR batch, IR m, IR n) {
+  spec.store_vectors = product_shape(op).has_value();
+  spec.store = [&](IR batch, IR m, IR n, IR sum, int lanes) {
+    if (spec.store_vectors) return emit_epilogue(c, k.add(k.mul(batch, features), m), n, sum, lanes);
     auto [image, part] = split(batch);
-    IR feature = k.add(k.mul(part, features), m);
-    IR offset = k.add(k.mul(image, os[dims.getOutputBatchDimension()]), k.mul(feature, os[dims.getOutputFeatureDimension()]));
-    if (spec.c_unit_n) return k.add(offset, n);
+    IR offset = k.add(k.mul(image, os[dims.getOutputBatchDimension()]), k.mul(k.add(k.mul(part, features), m), os[dims.getOutputFeatureDimension()]));
     for (auto [i, d] : llvm::zip(delinearise(k, positions, n), dims.getOutputSpatialDimensions())) offset = k.add(offset, k.mul(i.base, os[d]));
-    return offset;
+    k.store(spec.type, sum, c.buffer(op.getResult()), offset, lanes);
   };
   emit_matmul(c, spec);
   return llvm::Error::success();

@@ -96,7 +96,13 @@ class Fuser {
                     .Case("composite", Fusion::Composite)
                     .Default(std::nullopt);
     if (!kind) return op->emitOpError("is not supported by the CPU compiler");
+    if (Fusion* user = epilogue_of(op, uses)) {
+      user->kind = *kind;
+      user->product = op;
+      return join(op, *user, Fusion::Element), success();
+    }
     Fusion& fusion = start(op, *kind, Fusion::Element);
+    if (isa<DotGeneralOp, ConvolutionOp>(op)) fusion.product = op;
     if (*kind == Fusion::Reduce) fusion.shape.assign(shaped(op->getOperand(0)).getShape().begin(), shaped(op->getOperand(0)).getShape().end());
     return success();
   }
@@ -132,8 +138,44 @@ class Fuser {
     fusion.shape.assign(input.getShape().begin(), input.getShape().end());
   }
 
+  // The element-wise kernel of a product's first user, if it can work on the sums while they are in registers.
+  Fusion* epilogue_of(Operation* op, ArrayRef<Use> uses) {
+    auto shape = product_shape(op);
+    if (!shape || uses.empty()) return nullptr;
+    Fusion* first = llvm::min_element(uses, [](const Use& a, const Use& b) { return a.fusion->last < b.fusion->last; })->fusion;
+    if (first->kind != Fusion::Rows) return nullptr;
+    for (const Use& u : uses)
+      if (u.fusion == first && (first->roles.lookup(u.user) != Fusion::Element || !(is_elementwise(u.user) || isa<ReshapeOp>(u.user)))) return nullptr;
+    ArrayRef<int64_t> space = first->shape;
+    while (!space.empty() && product(space) != shape->rows) space = space.drop_back();
+    if (product(space) != shape->rows || product(ArrayRef(first->shape).drop_front(space.size())) != shape->columns) return nullptr;
+    for (auto& [other, role] : first->roles)
+      if (role == Fusion::Row || !has_columns(other, *first, int64_t(space.size()), op)) return nullptr;
+    return first;
+  }
+  // The dimensions from `merged` on are one for a product: what has the shape of the kernel must not tell them apart.
+  bool has_columns(Operation* op, const Fusion& fusion, int64_t merged, Operation* product) {
+    if (merged + 1 >= int64_t(fusion.shape.size()) || shaped(op->getResult(0)).getShape() != ArrayRef<int64_t>(fusion.shape)) return true;
+    if (is_elementwise(op) || is_splat(op) || (isa<ReshapeOp>(op) && op->getOperand(0).getDefiningOp() == product)) return true;
+    auto broadcast = dyn_cast<BroadcastInDimOp>(op);
+    return broadcast && llvm::all_of(llvm::enumerate(broadcast.getBroadcastDimensions()), [&](auto d) {
+      return d.value() < merged || shaped(broadcast.getOperand()).getDimSize(d.index()) == 1;
+    });
+  }
+  static bool has_epilogue(const Fusion& fusion) { return fusion.product && fusion.roles.size() > 1 && !fusion.shape.empty(); }
+  // The product's own operands and the views they are seen through.
+  bool feeds_product(Operation* op, const Fusion& fusion) {
+    return op == fusion.product || (is_view(op) && llvm::any_of(op->getUsers(), [&](Operation* user) { return fusion.roles.contains(user) && feeds_product(user, fusion); }));
+  }
+
   // Whether the kernel computes `op` as part of its user.
   bool takes_inline(const Use& use, Operation* op) {
+    if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) {
+      ArrayRef<int64_t> space = use.fusion->shape;
+      int64_t rows = product_shape(use.fusion->product)->rows;
+      while (product(space) != rows) space = space.drop_back();
+      return has_columns(op, *use.fusion, int64_t(space.size()), use.fusion->product);
+    }
     switch (use.fusion->kind) {
       case Fusion::Rows: return true;
       case Fusion::Reduce:
@@ -164,7 +206,7 @@ class Fuser {
 
   // Element or Row if every use within the kernel allows it.
   std::optional<Fusion::Role> role_in(Operation* op, ArrayRef<Use> uses, const Fusion& fusion) {
-    if (fusion.kind != Fusion::Rows) return std::nullopt;
+    if (fusion.kind != Fusion::Rows && !has_epilogue(fusion)) return std::nullopt;
     ArrayRef<int64_t> shape = shaped(op->getResult(0)).getShape(), space = fusion.shape;
     auto role_of = [&](Operation* user) { auto it = fusion.roles.find(user); return it == fusion.roles.end() ? Fusion::Inline : it->second; };
     bool reduction = isa<ReduceOp>(op);
@@ -174,6 +216,7 @@ class Fuser {
                  (isa<ReduceOp>(u.user) && role_of(u.user) == Fusion::Row && u.operand == 0);
         }))
       return Fusion::Element;
+    if (has_epilogue(fusion)) return std::nullopt;
     if (space.size() < 1 || without_trailing_ones(shape) != without_trailing_ones(space.drop_back()) || int64_t(shape.size()) > int64_t(space.size()))
       return std::nullopt;
     if (!reduction && !is_elementwise(op) && !isa<ReshapeOp>(op)) return std::nullopt;
@@ -210,9 +253,12 @@ class Fuser {
     fusion.roles.clear();
     for (auto& [op, role] : ordered) fusion.roles.insert({op, role});
     auto is_computed_here = [&](Value v) { return v.getDefiningOp() && fusion.roles.count(v.getDefiningOp()); };
+    auto is_product_operand = [&](Value v) {
+      return fusion.kind == Fusion::Dot && llvm::any_of(v.getUsers(), [&](Operation* user) { return fusion.roles.contains(user) && feeds_product(user, fusion); });
+    };
     auto read = [&](Value v) {
       // Products and foreign kernels read their operands from memory; everybody else writes a repeated number into the code.
-      if (!is_computed_here(v) && (fusion.kind == Fusion::Dot || fusion.kind == Fusion::Composite || !is_splat(v.getDefiningOp()))) fusion.inputs.insert(v);
+      if (!is_computed_here(v) && (is_product_operand(v) || fusion.kind == Fusion::Composite || !is_splat(v.getDefiningOp()))) fusion.inputs.insert(v);
     };
     for (auto& [op, role] : ordered) {
       for (Value v : op->getOperands()) read(v);
@@ -227,7 +273,7 @@ class Fuser {
               if (user->getBlock() != op->getBlock()) user = op->getBlock()->findAncestorOpInBlock(*user);
               return user->hasTrait<OpTrait::IsTerminator>() ||
                      llvm::any_of(homes_[user], [&](Fusion* home) { return home != &fusion && !homes_[op].contains(home); });
-            }) || (fusion.kind != Fusion::Rows && role == Fusion::Element && !is_expression(op)))
+            }) || (fusion.kind != Fusion::Rows && !has_epilogue(fusion) && role == Fusion::Element && !is_expression(op)))
           if (!is_free_here(op)) fusion.outputs.insert(v);
     }
   }
@@ -259,6 +305,25 @@ Operation* simple_reducer(Block& body) {
   bool straight = op.getOperand(0) == body.getArgument(0) && op.getOperand(1) == body.getArgument(1);
   bool swapped = op.getOperand(1) == body.getArgument(0) && op.getOperand(0) == body.getArgument(1);
   return straight || swapped ? &op : nullptr;
+}
+
+std::optional<ProductShape> product_shape(Operation* op) {
+  if (auto dot = dyn_cast<DotGeneralOp>(op)) {
+    auto dims = dot.getDotDimensionNumbers();
+    auto rhs = shaped(dot.getRhs());
+    int64_t columns = rhs.getNumElements();
+    for (ArrayRef<int64_t> taken : {dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions()})
+      for (int64_t d : taken) columns /= std::max<int64_t>(rhs.getDimSize(d), 1);
+    return columns ? std::optional(ProductShape{shaped(dot).getNumElements() / columns, columns}) : std::nullopt;
+  }
+  if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
+    auto dims = convolution.getDimensionNumbers();
+    auto shape = shaped(convolution).getShape();
+    bool plain = dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 && llvm::is_sorted(dims.getOutputSpatialDimensions()) &&
+                 convolution.getBatchGroupCount() == 1;
+    if (plain && product(shape)) return ProductShape{shape[0] * shape[1], product(shape.drop_front(2))};
+  }
+  return std::nullopt;
 }
 
 std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) {

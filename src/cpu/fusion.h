@@ -40,13 +40,20 @@ struct Fusion {
   };
   Kind kind;
   int last = 0;                                   ///< position of its last operation: kernels run in this order
-  llvm::SmallVector<int64_t> shape;
+  llvm::SmallVector<int64_t> shape;               ///< of Rows, Reduce, and of what a product's epilogue writes
+  mlir::Operation* product = nullptr;             ///< dot or convolution; with roles beside it, these are its epilogue
   llvm::MapVector<mlir::Operation*, Role> roles;  ///< program order after fuse()
   llvm::SetVector<mlir::Value> outputs, inputs;   ///< buffers written and read
 };
 
 /// The view of `v` in terms of a value that `is_buffer`; no value if some step can't be expressed by strides.
 std::optional<View> view_of(mlir::Value v, llvm::function_ref<bool(mlir::Value)> is_buffer);
+
+/// Rows and columns that a product's result, or what its epilogue writes, amounts to; columns are neighbours in memory.
+struct ProductShape {
+  int64_t rows, columns;
+};
+std::optional<ProductShape> product_shape(mlir::Operation* product);
 
 /// In the order of execution. Fails, with an error at it, on an operation that no kernel can hold.
 mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main);

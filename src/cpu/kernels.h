@@ -34,6 +34,9 @@ struct KernelContext {
   ElementEmitter elements(int lanes) const;
 };
 
+/// Writes what a product's fusion writes at one row and `lanes` columns of its result, whose elements `sum` has.
+void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes);
+
 llvm::Error emit_rows(KernelContext& c);
 llvm::Error emit_reduce(KernelContext& c);
 llvm::Error emit_concatenate(KernelContext& c);

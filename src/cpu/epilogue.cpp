@@ -1,0 +1,29 @@
+// What follows a product element by element, on its sums: bias, activation, residual, conversion.
+#include "cpu/kernels.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+
+void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
+  auto& k = c.k;
+  Value product = c.fusion.product->getResult(0);
+  auto shape = *product_shape(c.fusion.product);
+  // The kernel's index: the trailing dimensions that are columns count as one, the last.
+  ArrayRef<int64_t> space = c.fusion.shape.empty() ? shaped(product).getShape() : ArrayRef<int64_t>(c.fusion.shape), leading = space;
+  while (cpu::product(leading) != shape.rows) leading = leading.drop_back();
+  Indices at = delinearise(k, leading, row);
+  at.resize(space.size(), Index{k.i64(0), 0, int64_t(1) << 40});
+  if (leading.size() < space.size()) at.back() = {column, lanes > 1 ? 1 : 0, lanes};
+
+  ElementEmitter* self = nullptr;
+  ElementEmitter e(k, lanes, [&](Value v, const Indices& i) -> IR {
+    if (v == product) return k.round(element(product), sum);
+    bool computed_here = v.getDefiningOp() && c.fusion.roles.contains(v.getDefiningOp());
+    return c.slots.has(v) && !computed_here ? self->load(v, c.buffer(v), i) : nullptr;
+  });
+  self = &e;
+  for (Value v : c.fusion.outputs) k.store(element(v), e.emit(v, at), c.buffer(v), e.offset(space, at).base, lanes);
+}
+
+}  // namespace cresset::cpu
