@@ -181,8 +181,8 @@ class Fuser {
       case Fusion::Reduce:
       case Fusion::Concatenate: return true;
       case Fusion::Dot: return is_view(op) && (isa<DotGeneralOp>(use.user) || is_view(use.user)) && is_strided(op);
-      case Fusion::Composite: return false;
-      default: return is_splat(op) && shaped(op->getResult(0)).getRank() == 0;
+      case Fusion::Composite: return isa<ReshapeOp>(op);
+      default: return isa<ReshapeOp>(op) || (is_splat(op) && shaped(op->getResult(0)).getRank() == 0);  // the same bytes: see Slots
     }
   }
   bool is_strided(Operation* op) {

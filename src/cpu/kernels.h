@@ -15,7 +15,11 @@ class Slots {
     for (mlir::Value v : fusion.inputs) slots_.insert({v, int(slots_.size())});
   }
   int count() const { return int(slots_.size()); }
-  int at(mlir::Value v) const { return slots_.lookup(v); }
+  /// Of the value itself or, where only memory will do, of the one whose reshape it is.
+  int at(mlir::Value v) const {
+    while (!has(v)) v = mlir::cast<mlir::stablehlo::ReshapeOp>(v.getDefiningOp()).getOperand();
+    return slots_.lookup(v);
+  }
   bool has(mlir::Value v) const { return slots_.count(v); }
 
  private:

@@ -1,5 +1,6 @@
 #include "cpu/simplify.h"
 
+#include "cpu/element.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -12,8 +13,6 @@ namespace cresset::cpu {
 using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
-
-RankedTensorType shaped(Value v) { return cast<RankedTensorType>(v.getType()); }
 
 SplatElementsAttr splat(Value v) {
   auto constant = v.getDefiningOp<ConstantOp>();
@@ -42,12 +41,46 @@ struct Rule final : OpRewritePattern<Op> {
   Apply apply;
 };
 
+// Element-wise operations take the shape that their user wants, so that a chain through reshapes is one kernel.
+Value hoist_reshape(ReshapeOp op, PatternRewriter& r) {
+  Operation* from = op.getOperand().getDefiningOp();
+  if (!from || !is_elementwise(from) || !from->hasOneUse()) return {};
+  IRMapping map;
+  for (Value v : from->getOperands())
+    if (shaped(v).getShape() == shaped(op.getOperand()).getShape())
+      map.map(v, ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shaped(op).getShape(), shaped(v).getElementType()), v));
+  Operation* moved = r.clone(*from, map);
+  moved->getResult(0).setType(op.getType());
+  return moved->getResult(0);
+}
+
+// A broadcast whose dimensions survive the reshape.
+Value reshape_broadcast(ReshapeOp op, BroadcastInDimOp broadcast, PatternRewriter& r) {
+  auto from = shaped(broadcast).getShape(), to = shaped(op).getShape(), source = shaped(broadcast.getOperand()).getShape();
+  SmallVector<int64_t> kept, dims;
+  for (auto [size, d] : llvm::zip(source, broadcast.getBroadcastDimensions())) {
+    if (size == 1) continue;
+    int64_t after = product(from.drop_front(d + 1)), u = int64_t(to.size());
+    while (u > 0 && product(to.drop_front(u)) < after) --u;
+    while (u > 0 && to[u - 1] == 1 && size != 1) --u;
+    if (u == 0 || to[u - 1] != size || product(to.drop_front(u)) != after) return {};
+    kept.push_back(size);
+    dims.push_back(u - 1);
+  }
+  if (!llvm::is_sorted(dims)) return {};
+  Value operand = broadcast.getOperand();
+  if (kept.size() != source.size()) operand = ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(kept, shaped(op).getElementType()), operand);
+  return BroadcastInDimOp::create(r, op.getLoc(), op.getType(), operand, r.getDenseI64ArrayAttr(dims));
+}
+
 Value simplify_reshape(ReshapeOp op, PatternRewriter& r) {
   Value from = op.getOperand();
   if (from.getType() == op.getType()) return from;
   if (auto inner = from.getDefiningOp<ReshapeOp>()) return ReshapeOp::create(r, op.getLoc(), op.getType(), inner.getOperand());
   if (auto s = splat(from)) return ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(s.resizeSplat(op.getType()))));
-  return {};
+  if (auto broadcast = from.getDefiningOp<BroadcastInDimOp>(); broadcast && shaped(broadcast).getNumElements() != shaped(broadcast.getOperand()).getNumElements())
+    return reshape_broadcast(op, broadcast, r);
+  return hoist_reshape(op, r);
 }
 
 Value simplify_transpose(TransposeOp op, PatternRewriter& r) {
@@ -185,10 +218,14 @@ LogicalResult simplify(ModuleOp module) {
   GreedyRewriteConfig config;
   config.enableConstantCSE(true);
   for (auto function : module.getOps<func::FuncOp>()) {
+    auto merge = [&] {
+      IRRewriter rewriter(context);
+      DominanceInfo dominance(function);
+      eliminateCommonSubExpressions(rewriter, dominance, function);
+    };
+    merge();  // so that an operation with one user is seen as such
     if (failed(applyPatternsGreedily(function, frozen, config))) return failure();
-    IRRewriter rewriter(context);
-    DominanceInfo dominance(function);
-    eliminateCommonSubExpressions(rewriter, dominance, function);
+    merge();
   }
   return success();
 }

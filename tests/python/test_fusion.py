@@ -1,0 +1,92 @@
+"""Products with what follows them in one kernel: right at every edge of a tile, and really one kernel."""
+
+import pytest
+import torch
+
+import torch_cresset
+
+F = torch.nn.functional
+
+
+def kernels_of(function, *arguments):
+    """The results on the device, and the kernels of the program that made them."""
+    moved = [a.to("cresset") for a in arguments]
+    torch.cresset.synchronize()
+    before = len(torch_cresset.compile_records())
+    results = function(*moved)
+    torch.cresset.synchronize()
+    (program,) = torch_cresset.compile_records()[before:]
+    return results, program["kernels"]
+
+
+def check(function, arguments, kernels, dtype=torch.float32):
+    arguments = [a.to(dtype) if a.is_floating_point() else a for a in arguments]
+    with torch.no_grad():
+        results, count = kernels_of(function, *arguments)
+        expected = function(*arguments)
+    # bf16: eager adds the bias before it rounds the sum, or after: one unit of the last place of values below 4.
+    options = {"rtol": 1.6e-2, "atol": 2**-6} if dtype == torch.bfloat16 else {}
+    for ours, eager in zip(*[r if isinstance(r, tuple) else (r,) for r in (results, expected)]):
+        torch.testing.assert_close(ours.cpu(), eager, **options)
+    assert count == kernels
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("rows, inner, columns", [(1, 7, 5), (6, 16, 16), (37, 100, 51), (8, 64, 1), (1, 300, 700), (130, 33, 17), (3, 1, 9)])
+def test_linear_with_bias_activation_and_residual_is_one_kernel(rows, inner, columns, dtype):
+    torch.manual_seed(0)
+    x, w, b, r = torch.randn(rows, inner), torch.randn(columns, inner) / inner**0.5, torch.randn(columns), torch.randn(rows, columns)
+    check(lambda x, w, b, r: F.relu(F.linear(x, w, b)) + r, (x, w, b, r), 1, dtype)
+
+
+def test_sums_of_several_blocks_meet_before_the_epilogue():
+    torch.manual_seed(0)
+    x, w, b = torch.randn(50, 2000), torch.randn(70, 2000) / 40, torch.randn(70)
+    check(lambda x, w, b: torch.tanh(F.linear(x, w, b)), (x, w, b), 1)
+    check(lambda x, w: F.relu(x @ w.t()) * 2, (x, w), 1, torch.bfloat16)
+
+
+@pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
+def test_operands_in_every_orientation(layout):
+    torch.manual_seed(0)
+    a, b = torch.randn(45, 67), torch.randn(67, 39)
+    a, b = (a.t().contiguous() if layout[0] == "t" else a), (b.t().contiguous() if layout[1] == "t" else b)
+    check(lambda a, b: (a.t() if layout[0] == "t" else a) @ (b.t() if layout[1] == "t" else b) + 1, (a, b), 1)
+
+
+def test_batches_and_reshaped_results():
+    torch.manual_seed(0)
+    q, k, mask = torch.randn(2, 3, 10, 8), torch.randn(2, 3, 12, 8), torch.rand(2, 1, 10, 12) > 0.3
+    check(lambda q, k, mask: (q @ k.transpose(-1, -2) * 0.5).masked_fill(mask, -1e9), (q, k, mask), 1)
+    x, w, b = torch.randn(4, 9, 20), torch.randn(30, 20), torch.randn(30)
+    check(lambda x, w, b: F.silu(F.linear(x, w, b)), (x, w, b), 1)
+
+
+def test_what_others_need_is_written_too():
+    torch.manual_seed(0)
+    x, w, b = torch.randn(20, 30), torch.randn(40, 30), torch.randn(40)
+
+    def function(x, w, b):
+        h = F.linear(x, w, b)
+        return h, F.relu(h), x @ w.t()
+
+    check(function, (x, w, b), 1)
+
+
+@pytest.mark.parametrize("shape, window, options", [
+    ((2, 3, 9, 9), (8, 3, 3, 3), {"padding": 1}), ((1, 8, 7, 5), (8, 1, 3, 3), {"groups": 8, "padding": 1}), ((2, 4, 8, 8), (6, 4, 1, 1), {"stride": 2}),
+    ((1, 2, 11), (5, 2, 4), {}), ((1, 2, 5, 6, 7), (4, 2, 2, 3, 2), {}),
+])
+def test_convolution_with_what_follows_is_one_kernel(shape, window, options):
+    torch.manual_seed(0)
+    convolution = (F.conv1d, F.conv2d, F.conv3d)[len(shape) - 3]
+    x, w, b = torch.randn(shape), torch.randn(window), torch.randn(window[0])
+    scale = torch.rand(window[0]).reshape(-1, *[1] * (len(shape) - 2))
+    residual = torch.randn_like(convolution(x, w, b, **options))
+    check(lambda x, w, b, s, r: F.relu(convolution(x, w, b, **options) * s + r), (x, w, b, scale, residual), 1)
+
+
+def test_an_epilogue_that_tells_rows_of_the_image_apart_stays_outside():
+    torch.manual_seed(0)
+    x, w, row = torch.randn(1, 2, 6, 6), torch.randn(3, 2, 1, 1), torch.randn(6)
+    check(lambda x, w, row: F.conv2d(x, w) + row, (x, w, row), 2)
