@@ -1,0 +1,62 @@
+// The inside of a matrix product: panels of its operands, packed, and the tile of sums that stays in registers.
+#pragma once
+
+#include "cpu/kernels.h"
+
+namespace cresset::cpu {
+
+/// C[b,m,n] = sum_k A[b,m,k] B[b,k,n].
+struct MatmulSpec {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  mlir::Type a_type, b_type;
+  mlir::Type type;  ///< of C: its compute type is that of the sums
+  IR a = nullptr, b = nullptr;  ///< arrays
+
+  /// Element offsets.
+  std::function<IR(IR batch, IR m, IR k)> a_offset;
+  std::function<IR(IR batch, IR k, IR n)> b_offset;
+  /// Instead of b_offset: the element itself, in the compute type (a convolution's padded window).
+  std::function<IR(IR batch, IR k, IR n)> b_element;
+  /// Whether neighbours in that dimension are neighbours in memory.
+  bool a_unit_k = false, a_unit_m = false, b_unit_n = false, b_unit_k = false;
+
+  /// Takes the elements n, n + 1, … of a row of C, once each; vectors only if it says so.
+  std::function<void(IR batch, IR m, IR n, IR sum, int lanes)> store;
+  bool store_vectors = true;
+};
+
+/// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors() registers.
+class Panels {
+ public:
+  Panels(KernelEmitter& k, const MatmulSpec& spec);
+
+  llvm::Type* type;      ///< of the sums
+  int bytes, lanes, vectors;
+  int64_t mr, nr;
+
+  /// The panel of the mr rows from m, columns [k0, k0 + count). Rows beyond M repeat the last one.
+  void pack_a(IR batch, IR m, IR k0, IR count, IR panel);
+  /// The panels of the columns [n0, n0 + columns), rows [k0, k0 + count). What columns beyond N hold is of no meaning, but finite
+  /// where the last column is.
+  void pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel);
+  /// sums[i][v] + sum over k of a(i, k) * panel[k][v]; `a` gives the address of an element.
+  IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums);
+  IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
+  IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(type, base, k_.add(index, k_.i64(v * lanes))); }
+
+ private:
+  IR min(IR x, IR y);
+  IR cast(IR v, mlir::Type from);
+  IR load_a(IR batch, IR m, IR k, int lanes);
+  IR load_b(IR batch, IR k, IR n, int lanes);
+  void put(IR value, IR panel, IR index);
+  void transpose(IRs& rows);
+  void one_row_of_b(IR batch, IR n, IR k0, IR k, IR columns, IR panel);
+  void pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel);
+
+  KernelEmitter& k_;
+  llvm::IRBuilder<>& b_;
+  const MatmulSpec& s_;
+};
+
+}  // namespace cresset::cpu
