@@ -153,6 +153,7 @@ llvm::Error emit(KernelContext& c) {
     case Fusion::Concatenate: return emit_concatenate(c);
     case Fusion::Dot: return emit_dot(c);
     case Fusion::Convolution: return emit_convolution(c);
+    case Fusion::Attention: return emit_attention(c);
     case Fusion::Window: return emit_window(c);
     case Fusion::SelectAndScatter: return emit_select_and_scatter(c);
     case Fusion::Scatter: return emit_scatter(c);
@@ -260,10 +261,10 @@ LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_p
   composite::load_plugins_from_environment();
   return composite::decompose(module, [&](CompositeOp op) {
     auto choice = composite::choose_kernel(op);
-    report.add(op, choice.kernel ? "kernel " + choice.provider : "decomposed", choice.reason);
-    bool taken = bool(choice.kernel);
-    if (taken) foreign[op] = std::move(choice.kernel);
-    return !taken;
+    bool ours = !choice.kernel && is_attention(op);
+    report.add(op, choice.kernel ? "kernel " + choice.provider : ours ? "kernel cresset" : "decomposed", choice.reason);
+    if (choice.kernel) foreign[op] = std::move(choice.kernel);
+    return !foreign.contains(op) && !ours;
   });
 }
 
@@ -285,7 +286,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
     if (auto output = main.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output")) program->outputs_[output.getInt()].aliased = aliased[output.getInt()] = int(i);
   copy_returned_values(main);
 
-  auto fusions = fuse(main);
+  auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });
   if (failed(fusions)) return broken();
   BufferPlan plan = plan_buffers(main, *fusions, aliased);
 

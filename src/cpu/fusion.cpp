@@ -35,7 +35,7 @@ bool is_row_reduction(Operation* op) {
 
 class Fuser {
  public:
-  explicit Fuser(func::FuncOp main) : main_(main) {}
+  Fuser(func::FuncOp main, llvm::function_ref<bool(Operation*)> is_foreign) : main_(main), is_foreign_(is_foreign) {}
 
   FailureOr<std::vector<Fusion>> run() {
     int position = 0;
@@ -93,7 +93,7 @@ class Fuser {
                     .Case("select_and_scatter", Fusion::SelectAndScatter)
                     .Case("scatter", Fusion::Scatter)
                     .Case("sort", Fusion::Sort)
-                    .Case("composite", Fusion::Composite)
+                    .Case("composite", is_attention(op) && !is_foreign_(op) ? Fusion::Attention : Fusion::Composite)
                     .Default(std::nullopt);
     if (!kind) return op->emitOpError("is not supported by the CPU compiler");
     if (Fusion* user = epilogue_of(op, uses)) {
@@ -102,7 +102,7 @@ class Fuser {
       return join(op, *user, Fusion::Element), success();
     }
     Fusion& fusion = start(op, *kind, Fusion::Element);
-    if (isa<DotGeneralOp, ConvolutionOp>(op)) fusion.product = op;
+    if (llvm::is_contained({Fusion::Dot, Fusion::Convolution, Fusion::Attention}, *kind)) fusion.product = op;
     if (*kind == Fusion::Reduce) fusion.shape.assign(shaped(op->getOperand(0)).getShape().begin(), shaped(op->getOperand(0)).getShape().end());
     return success();
   }
@@ -180,7 +180,8 @@ class Fuser {
       case Fusion::Rows: return true;
       case Fusion::Reduce:
       case Fusion::Concatenate: return true;
-      case Fusion::Dot: return is_view(op) && (isa<DotGeneralOp>(use.user) || is_view(use.user)) && is_strided(op);
+      case Fusion::Dot:
+      case Fusion::Attention: return is_view(op) && use.operand < 3 && feeds_product(use.user, *use.fusion) && is_strided(op);
       case Fusion::Composite: return isa<ReshapeOp>(op);
       default: return isa<ReshapeOp>(op) || (is_splat(op) && shaped(op->getResult(0)).getRank() == 0);  // the same bytes: see Slots
     }
@@ -254,7 +255,7 @@ class Fuser {
     for (auto& [op, role] : ordered) fusion.roles.insert({op, role});
     auto is_computed_here = [&](Value v) { return v.getDefiningOp() && fusion.roles.count(v.getDefiningOp()); };
     auto is_product_operand = [&](Value v) {
-      return fusion.kind == Fusion::Dot && llvm::any_of(v.getUsers(), [&](Operation* user) { return fusion.roles.contains(user) && feeds_product(user, fusion); });
+      return fusion.product && llvm::any_of(v.getUsers(), [&](Operation* user) { return fusion.roles.contains(user) && feeds_product(user, fusion); });
     };
     auto read = [&](Value v) {
       // Products and foreign kernels read their operands from memory; everybody else writes a repeated number into the code.
@@ -291,6 +292,7 @@ class Fuser {
   }
 
   func::FuncOp main_;
+  llvm::function_ref<bool(Operation*)> is_foreign_;
   std::vector<std::unique_ptr<Fusion>> fusions_;
   DenseMap<Operation*, int> positions_;
   DenseMap<Operation*, llvm::SmallSetVector<Fusion*, 2>> homes_;
@@ -380,6 +382,6 @@ std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) 
   return view;
 }
 
-FailureOr<std::vector<Fusion>> fuse(func::FuncOp main) { return Fuser(main).run(); }
+FailureOr<std::vector<Fusion>> fuse(func::FuncOp main, llvm::function_ref<bool(Operation*)> is_foreign) { return Fuser(main, is_foreign).run(); }
 
 }  // namespace cresset::cpu

@@ -26,6 +26,7 @@ struct Fusion {
     Concatenate,
     Dot,
     Convolution,
+    Attention,    ///< aten.scaled_dot_product_attention, whole
     Window,       ///< reduce_window
     SelectAndScatter,
     Scatter,
@@ -41,7 +42,7 @@ struct Fusion {
   Kind kind;
   int last = 0;                                   ///< position of its last operation: kernels run in this order
   llvm::SmallVector<int64_t> shape;               ///< of Rows, Reduce, and of what a product's epilogue writes
-  mlir::Operation* product = nullptr;             ///< dot or convolution; with roles beside it, these are its epilogue
+  mlir::Operation* product = nullptr;             ///< dot, convolution or attention; with roles beside it, these are its epilogue
   llvm::MapVector<mlir::Operation*, Role> roles;  ///< program order after fuse()
   llvm::SetVector<mlir::Value> outputs, inputs;   ///< buffers written and read
 };
@@ -55,8 +56,12 @@ struct ProductShape {
 };
 std::optional<ProductShape> product_shape(mlir::Operation* product);
 
-/// In the order of execution. Fails, with an error at it, on an operation that no kernel can hold.
-mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main);
+/// Whether there is a kernel for this composite, so that it need not be decomposed.
+bool is_attention(mlir::Operation* op);
+
+/// In the order of execution; `is_foreign` tells the composites that somebody else's kernel runs. Fails, with an error at it, on an
+/// operation that no kernel can hold.
+mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main, llvm::function_ref<bool(mlir::Operation*)> is_foreign);
 
 /// Whether a reduction's body is one binary operation of its two arguments; that operation.
 mlir::Operation* simple_reducer(mlir::Block& body);

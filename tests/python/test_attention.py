@@ -15,7 +15,7 @@ def attention(device, q, k, v, mask=None, **options):
         mask = mask.detach().requires_grad_()
         tensors.append(mask)
     out = F.scaled_dot_product_attention(*tensors[:3], attn_mask=mask, **options)
-    (out * torch.arange(out.shape[-1], device=device)).sum().backward()
+    (out * torch.arange(out.shape[-1], device=device) / 8).sum().backward()
     return [out.detach().cpu()] + [t.grad.cpu() for t in tensors]
 
 
@@ -44,6 +44,34 @@ def test_attention(case, dtype):
     assert not fallbacks()
     if case != "rank 3":
         assert any("scaled_dot_product" in name for name in torch_cresset.counters())
+
+
+BLOCKS = {  # queries, keys, width, width of values: with tails of tiles, groups and blocks of keys
+    "one query": (1, 300, 16, 16), "tails": (37, 161, 20, 12), "several blocks": (150, 390, 64, 64), "wide": (30, 40, 96, 128), "long": (530, 530, 8, 8),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("mask", ["none", "causal", "boolean", "per head", "of keys", "grouped"])
+@pytest.mark.parametrize("blocks", BLOCKS)
+def test_attention_in_blocks(blocks, mask, dtype):
+    torch.manual_seed(0)
+    length, keys, width, width_of_values = BLOCKS[blocks]
+    heads = 2 if mask == "grouped" else 4
+    q = torch.randn(2, length, 4, width, dtype=dtype).transpose(1, 2)  # as projections leave them
+    k, v = torch.randn(2, keys, heads, width, dtype=dtype).transpose(1, 2), torch.randn(2, keys, heads, width_of_values, dtype=dtype).transpose(1, 2)
+    options = {"causal": {"is_causal": True}, "grouped": {"enable_gqa": True}}.get(mask, {})
+    m = {"boolean": torch.rand(2, 1, length, keys) > 0.5, "per head": torch.randn(1, 4, length, keys, dtype=dtype),
+         "of keys": torch.where(torch.rand(1, keys) > 0.3, 0.0, -torch.inf).to(dtype)}.get(mask)
+
+    def function(q, k, v, m):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=m, **options)
+
+    arguments = [None if a is None else a.to("cresset") for a in (q, k, v, m)]
+    (row,) = [r for r in torch_cresset.explain(function, *arguments) if r.name == "aten.scaled_dot_product_attention"]
+    assert row.became == "kernel cresset"
+    expected = function(*[a.double() if a is not None and a.is_floating_point() else a for a in (q, k, v, m)]).to(dtype)
+    torch.testing.assert_close(function(*arguments).cpu(), expected)
 
 
 def test_attention_dropout_draws_the_same_numbers_in_the_backward():
