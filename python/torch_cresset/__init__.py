@@ -62,7 +62,7 @@ def step():
 
 
 from .composite import composite  # noqa: E402
-from .control import composites, explain, include_path, load_plugin  # noqa: E402
+from .control import composites, explain, include_path, load_plugin, profile  # noqa: E402
 from .export import stablehlo  # noqa: E402
 
 _autoload()

@@ -81,3 +81,36 @@ def explain(function, *args, **kwargs):
             total[tuple(key)] = total.get(tuple(key), 0) + count
     return Explanation(Composite(name, version, attributes, types, count, became, why)
                        for (name, version, attributes, types, became, why), count in sorted(total.items()))
+
+
+ProfileRow = collections.namedtuple("ProfileRow", "kernel calls seconds")
+
+
+class Profile(list):
+    """ProfileRows, the dearest kernel first, that print as a table."""
+
+    def __str__(self):
+        total = sum(row.seconds for row in self) or 1.0
+        lines = [f"{'ms':>10}  {'share':>6}  {'calls':>6}  kernel"]
+        lines += [f"{row.seconds * 1e3:10.3f}  {row.seconds / total:6.1%}  {row.calls:6}  {row.kernel}" for row in self]
+        return "\n".join([*lines, f"{total * 1e3:10.3f}  in all"])
+
+    __repr__ = __str__
+
+
+@contextlib.contextmanager
+def profile():
+    """Times every kernel that runs within the block, on the device and under torch.compile; gives a Profile, filled at its end.
+
+        with torch_cresset.profile() as p:
+            model(x)
+        print(p)
+    """
+    result = Profile()
+    _C.sync()
+    _C.begin_profile()
+    try:
+        yield result
+    finally:
+        _C.sync()
+        result.extend(ProfileRow(*row) for row in _C.end_profile())

@@ -18,6 +18,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/buffer.h"
+#include "runtime/profile.h"
 #include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
@@ -56,11 +57,14 @@ class NativeProgram final : public Program {
   void run(void* const* inputs, void* const* outputs) override {
     for (auto& [at, input] : input_slots) table[at] = inputs[input];
     for (auto& [at, output] : output_slots) table[at] = outputs[output];
-    void* scratch = thread_scratch(scratch_bytes);
-    for (const Launch& launch : launches) {
-      if (launch.foreign) launch.foreign->run(&table[launch.first]);
-      else if (launch.grain) parallel_for(launch.entry, &table[launch.first], launch.tasks, launch.grain, launch.scratch_bytes);
-      else launch.entry(&table[launch.first], 0, launch.tasks, scratch);
+    if (profiling) {
+      for (size_t i = 0; i < launches.size(); ++i) {
+        auto start = std::chrono::steady_clock::now();
+        run(launches[i]);
+        profile(labels[i], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      }
+    } else {
+      for (const Launch& launch : launches) run(launch);
     }
     for (const Copy& copy : copies) {
       const void* from = copy.from.kind == Place::Input      ? inputs[copy.from.index]
@@ -69,6 +73,11 @@ class NativeProgram final : public Program {
                                                              : static_cast<char*>(arena->data()) + copy.from.index;
       std::memmove(outputs[copy.output], from, copy.bytes);
     }
+  }
+  void run(const Launch& launch) {
+    if (launch.foreign) launch.foreign->run(&table[launch.first]);
+    else if (launch.grain) parallel_for(launch.entry, &table[launch.first], launch.tasks, launch.grain, launch.scratch_bytes);
+    else launch.entry(&table[launch.first], 0, launch.tasks, thread_scratch(launch.scratch_bytes));
   }
   using Program::inputs_;
   using Program::outputs_;
@@ -79,7 +88,6 @@ class NativeProgram final : public Program {
     bool parallel = kernel.cost >= kParallelCost && kernel.tasks > 1;
     int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
     launches.push_back({native.entry(), kernel.tasks, parallel ? grain : 0, kernel.scratch_bytes, table.size()});
-    scratch_bytes = std::max(scratch_bytes, kernel.scratch_bytes);
     add_buffers(buffers, plan);
   }
   void add_foreign(ForeignCall call, ArrayRef<Value> buffers, const BufferPlan& plan) {
@@ -102,13 +110,32 @@ class NativeProgram final : public Program {
   std::vector<std::shared_ptr<NativeKernel>> kernels;  // holds their code
   std::vector<std::unique_ptr<ForeignCall>> foreign;
   std::vector<Launch> launches;
+  std::vector<std::string> labels;                                // of the launches, for profiles
   std::vector<void*> table;                                       // every launch's buffers, one after the other
   std::vector<std::pair<size_t, int64_t>> input_slots, output_slots;  // position in the table, number of the input or output
   BufferPtr arena;
   std::vector<Copy> copies;
   std::vector<std::vector<char>> constants;
-  size_t scratch_bytes = 64;
 };
+
+// What a kernel does, in short: its kind, the types it works on, its operations.
+std::string label_of(const Fusion& fusion) {
+  static constexpr const char* kinds[] = {"rows", "reduce", "concatenate", "dot", "convolution", "attention", "window", "select_and_scatter", "scatter", "sort", "composite"};
+  std::string text = kinds[fusion.kind];
+  llvm::raw_string_ostream out(text);
+  auto type = [&](Value v) { out << ' ' << cast<RankedTensorType>(v.getType()).getElementType() << '['; llvm::interleave(shaped(v).getShape(), out, "x"); out << ']'; };
+  if (fusion.product)
+    for (Value v : fusion.product->getOperands()) type(v);
+  if (!fusion.outputs.empty()) out << " ->", type(fusion.outputs.front());
+  llvm::SetVector<StringRef> names;
+  for (auto& [op, role] : fusion.roles)
+    if (op != fusion.product && !isa<ConstantOp, BroadcastInDimOp, ReshapeOp, ConvertOp>(op))
+      names.insert(isa<CompositeOp>(op) ? cast<CompositeOp>(op).getName() : op->getName().stripDialect());
+  if (names.size()) out << ": ";
+  llvm::interleaveComma(names.getArrayRef().take_front(8), out);
+  if (names.size() > 8) out << ", …";
+  return text;
+}
 
 // What a kernel computes, with its buffers numbered: equal text, equal code. Twelve equal layers compile their kernels once.
 std::string content_of(const Fusion& fusion, const Slots& slots) {
@@ -310,8 +337,10 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
       for (Value v : op->getOperands()) call.operands.push_back(size_t(slots.at(v)));
       for (Value v : op->getResults()) call.results.push_back(size_t(slots.at(v)));
       program->add_foreign(std::move(call), buffers, plan);
+      program->labels.push_back(label_of(fusion));
     } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
       program->add_launch(native, buffers, plan);
+      program->labels.push_back(label_of(fusion));
     }
   }
   program->composites_ = report.fates();

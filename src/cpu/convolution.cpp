@@ -102,6 +102,7 @@ llvm::Error emit_convolution(KernelContext& c) {
     for (auto [i, d] : llvm::zip(delinearise(k, positions, n), dims.getOutputSpatialDimensions())) offset = k.add(offset, k.mul(i.base, os[d]));
     k.store(spec.type, sum, c.buffer(op.getResult()), offset, lanes);
   };
+  spec.streams = epilogue_streams(c.fusion);
   emit_matmul(c, spec);
   return llvm::Error::success();
 }

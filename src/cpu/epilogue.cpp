@@ -26,4 +26,10 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
   for (Value v : c.fusion.outputs) k.store(element(v), e.emit(v, at), c.buffer(v), e.offset(space, at).base, lanes);
 }
 
+int epilogue_streams(const Fusion& fusion) {
+  int64_t elements = shaped(fusion.product->getResult(0)).getNumElements();
+  auto is_large = [&](Value v) { return shaped(v).getNumElements() == elements && !llvm::is_contained(fusion.product->getOperands(), v); };
+  return int(llvm::count_if(fusion.outputs, is_large) + llvm::count_if(fusion.inputs, is_large));
+}
+
 }  // namespace cresset::cpu

@@ -40,6 +40,8 @@ struct KernelContext {
 
 /// Writes what a product's fusion writes at one row and `lanes` columns of its result, whose elements `sum` has.
 void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes);
+/// The arrays as large as the result that this reads and writes.
+int epilogue_streams(const Fusion& fusion);
 
 llvm::Error emit_rows(KernelContext& c);
 llvm::Error emit_reduce(KernelContext& c);

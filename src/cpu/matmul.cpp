@@ -31,7 +31,7 @@ class MatmulEmitter {
     };
     packed_a_ = reserve(mc_ * kc_);
     packed_b_ = reserve(nb_ * kc_);
-    sums_ = reserve(is_split() ? mc_ * nb_ : mr_ * nr_);
+    sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {s_.batch, n_blocks, m_blocks}, task);
       block(at[0].base, k_.mul(at[2].base, mc_), k_.mul(at[1].base, nb_));
@@ -44,7 +44,7 @@ class MatmulEmitter {
     // A panel of B takes half of the L1 cache. Large blocks, because each row of blocks packs its part of B again and each column its part of A;
     // that A then comes from L3 does not show, it is read in order.
     kc_ = equal_part(std::max<int64_t>(s_.k, 1), (many ? 36 : 16) * 1024 / (nr_ * p_.bytes), 1);
-    mc_ = equal_part(s_.m, many ? 768 : 512, mr_);
+    mc_ = equal_part(s_.m, by_rows() ? 192 : many ? 768 : 512, mr_);
     nb_ = equal_part(s_.n, many ? 480 : 384, nr_);
     auto tasks = [&] { return s_.batch * ceil_div(s_.m, mc_) * ceil_div(s_.n, nb_); };
     while (tasks() < 8 && nb_ > 4 * nr_) nb_ = equal_part(s_.n, nb_ - nr_, nr_);
@@ -52,6 +52,8 @@ class MatmulEmitter {
     while (tasks() < 4 && nb_ > nr_) nb_ = equal_part(s_.n, nb_ - nr_, nr_);
   }
   bool is_split() const { return s_.k > kc_; }
+  bool by_rows() const { return s_.streams > 3; }
+  bool keeps_block() const { return is_split() || by_rows(); }
 
   IR min(IR x, IR y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   IR element_of_scratch(int64_t at, IR index) {
@@ -60,7 +62,7 @@ class MatmulEmitter {
   // Where the panels of the rows from m, the columns from n begin; both count from the block's own first one.
   IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, kc_)); }
   IR panel_b(IR n) { return element_of_scratch(packed_b_, k_.mul(n, kc_)); }
-  IR sums_of(IR m, IR n) { return is_split() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, nr_))) : element_of_scratch(sums_, k_.i64(0)); }
+  IR sums_of(IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, nr_))) : element_of_scratch(sums_, k_.i64(0)); }
 
   struct Block {
     IR batch, m0, n0, k0;  // its first element
@@ -79,6 +81,12 @@ class MatmulEmitter {
         k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { tile(at, m, n); });
       });
     });
+    if (by_rows())
+      k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
+        k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) {
+          k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { write_row(at, m, i, n, sums_of(m, n)); });
+        });
+      });
   }
 
   void tile(const Block& at, IR m, IR n) {
@@ -93,29 +101,36 @@ class MatmulEmitter {
         b_.CreateAlignedStore(x, address, llvm::Align(16));
       }
     };
-    if (!is_split()) return keep(false), write(at, m, n, memory);
+    if (!is_split()) {
+      keep(false);
+      return by_rows() ? void() : write(at, m, n, memory);
+    }
     IR first = b_.CreateICmpEQ(at.k0, k_.i64(0));
     k_.when(first, [&] { keep(false); });
     k_.when(b_.CreateNot(first), [&] { keep(true); });
+    if (by_rows()) return;
     k_.when(b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), k_.i64(s_.k)), [&] { write(at, m, n, memory); });
   }
 
-  // The part of the tile that lies within C.
+  IR rows_of_tile(const Block& at, IR m) { return s_.m % mr_ ? min(k_.i64(mr_), b_.CreateSub(at.m, m)) : k_.i64(mr_); }
   void write(const Block& at, IR m, IR n, IR memory) {
-    IR row0 = b_.CreateAdd(at.m0, m), column0 = b_.CreateAdd(at.n0, n);
-    IR rows = s_.m % mr_ ? min(k_.i64(mr_), b_.CreateSub(at.m, m)) : k_.i64(mr_);
-    k_.loop(k_.i64(0), rows, [&](IR i) {
-      auto store = [&](IR j, int lanes) {
-        IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), b_.CreateInBoundsGEP(p_.type, memory, k_.add(k_.mul(i, nr_), j)), llvm::Align(p_.bytes));
-        s_.store(at.batch, b_.CreateAdd(row0, i), k_.add(column0, j), sum, lanes);
-      };
-      auto full = [&] { for (int v = 0; v < p_.vectors; ++v) store(k_.i64(v * p_.lanes), p_.lanes); };
-      if (s_.store_vectors && s_.n % nr_ == 0) return full();
-      IR columns = min(k_.i64(nr_), b_.CreateSub(at.n, n));
-      IR vectors = s_.store_vectors ? b_.CreateAnd(columns, k_.i64(-int64_t(p_.lanes))) : k_.i64(0);
-      if (s_.store_vectors) k_.loop(k_.i64(0), vectors, p_.lanes, [&](IR j) { store(j, p_.lanes); });
-      k_.loop(vectors, columns, [&](IR j) { store(j, 1); });
-    });
+    k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) { write_row(at, m, i, n, memory); });
+  }
+  // The part of a row of a tile that lies within C.
+  void write_row(const Block& at, IR m, IR i, IR n, IR memory) {
+    IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), i), column = b_.CreateAdd(at.n0, n);
+    auto store = [&](IR j, int lanes) {
+      IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), b_.CreateInBoundsGEP(p_.type, memory, k_.add(k_.mul(i, nr_), j)), llvm::Align(p_.bytes));
+      s_.store(at.batch, row, k_.add(column, j), sum, lanes);
+    };
+    if (s_.store_vectors && s_.n % nr_ == 0) {
+      for (int v = 0; v < p_.vectors; ++v) store(k_.i64(v * p_.lanes), p_.lanes);
+      return;
+    }
+    IR columns = min(k_.i64(nr_), b_.CreateSub(at.n, n));
+    IR vectors = s_.store_vectors ? b_.CreateAnd(columns, k_.i64(-int64_t(p_.lanes))) : k_.i64(0);
+    if (s_.store_vectors) k_.loop(k_.i64(0), vectors, p_.lanes, [&](IR j) { store(j, p_.lanes); });
+    k_.loop(vectors, columns, [&](IR j) { store(j, 1); });
   }
 
   KernelContext& c_;

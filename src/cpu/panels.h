@@ -23,6 +23,8 @@ struct MatmulSpec {
   /// Takes the elements n, n + 1, … of a row of C, once each; vectors only if it says so.
   std::function<void(IR batch, IR m, IR n, IR sum, int lanes)> store;
   bool store_vectors = true;
+  /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
+  int streams = 1;
 };
 
 /// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors() registers.

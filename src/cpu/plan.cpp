@@ -51,7 +51,7 @@ class Arena {
 
 // The kernel reads the input only where it writes the output.
 bool reads_in_step(const Fusion& fusion, Value input) {
-  if (fusion.kind != Fusion::Rows || cast<RankedTensorType>(input.getType()).getShape() != ArrayRef<int64_t>(fusion.shape)) return false;
+  if ((fusion.kind != Fusion::Rows && !fusion.product) || cast<RankedTensorType>(input.getType()).getShape() != ArrayRef<int64_t>(fusion.shape)) return false;
   for (auto& [op, role] : fusion.roles) {
     if (isa<ReduceOp>(op)) return false;
     if (llvm::is_contained(op->getOperands(), input) && (role != Fusion::Element || !is_elementwise(op))) return false;

@@ -6,6 +6,7 @@
 #include "cresset/plugins.h"
 #include "device/generator.h"
 #include "runtime/buffer.h"
+#include "runtime/profile.h"
 #include "runtime/thread_pool.h"
 #include "trace/capture.h"
 #include "trace/composite.h"
@@ -80,6 +81,12 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
                           py::arg("path") = r.path, py::arg("kernels") = r.stats.kernels, py::arg("unique_kernels") = r.stats.unique_kernels,
                           py::arg("arena_bytes") = r.stats.arena_bytes));
     return all;
+  });
+  m.def("begin_profile", &begin_profile);
+  m.def("end_profile", [] {
+    py::list rows;
+    for (const ProfileRow& row : end_profile()) rows.append(py::make_tuple(row.kernel, row.calls, row.seconds));
+    return rows;
   });
   m.def("load_plugin", &load_plugin, py::arg("path"), release);
   m.def("check_composites", &trace::check_composites);

@@ -90,3 +90,29 @@ def test_an_epilogue_that_tells_rows_of_the_image_apart_stays_outside():
     torch.manual_seed(0)
     x, w, row = torch.randn(1, 2, 6, 6), torch.randn(3, 2, 1, 1), torch.randn(6)
     check(lambda x, w, row: F.conv2d(x, w) + row, (x, w, row), 2)
+
+
+def test_an_epilogue_of_many_arrays_may_write_in_place():
+    torch.manual_seed(0)
+    model = torch.nn.Linear(50, 70)
+    twin = torch.nn.Linear(50, 70)
+    twin.load_state_dict(model.state_dict())
+    twin.to("cresset")
+    x = torch.randn(33, 50)
+    for m, device in ((model, "cpu"), (twin, "cresset")):
+        optimizer = torch.optim.AdamW(m.parameters(), lr=1e-2, fused=True)
+        for _ in range(3):
+            optimizer.zero_grad()
+            m(x.to(device)).square().sum().backward()
+            optimizer.step()
+    for ours, eager in zip(twin.parameters(), model.parameters()):
+        torch.testing.assert_close(ours.detach().cpu(), eager.detach())
+
+
+def test_a_profile_names_each_kernel():
+    x, w = torch.randn(8, 9, device="cresset"), torch.randn(9, 7, device="cresset")
+    with torch_cresset.profile() as profile:
+        y = torch.relu(x @ w)
+        torch.cresset.synchronize()
+    assert any(row.kernel.startswith("dot f32[8x9] f32[9x7]") and "maximum" in row.kernel and row.calls == 1 for row in profile), profile
+    assert "share" in str(profile) and y is not None
