@@ -32,11 +32,12 @@ IR neutral(KernelEmitter& k, Operation* reducer, llvm::Type* type) {
 }
 
 IR fold_lanes(KernelEmitter& k, ElementEmitter& scalar, Operation* reducer, IR vector, int lanes) {
-  IRs all;
-  for (int i = 0; i < lanes; ++i) all.push_back(k.b.CreateExtractElement(vector, i));
-  for (int n = lanes; n > 1; n /= 2)
-    for (int i = 0; i < n / 2; ++i) all[i] = scalar.compute(reducer, {all[i], all[i + n / 2]});
-  return all[0];
+  for (int half = lanes / 2; half; half /= 2) {
+    SmallVector<int> low, high;
+    for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(i + half);
+    vector = scalar.compute(reducer, {k.b.CreateShuffleVector(vector, low), k.b.CreateShuffleVector(vector, high)});
+  }
+  return lanes > 1 ? k.b.CreateExtractElement(vector, uint64_t(0)) : vector;
 }
 
 Indices delinearise(KernelEmitter& k, ArrayRef<int64_t> shape, IR flat) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "cpu/kernels.h"
+#include "llvm/IR/Intrinsics.h"
 
 namespace cresset::cpu {
 
@@ -186,10 +187,19 @@ class RowsEmitter {
         Operation* op = v.getDefiningOp();
         bool computed_here = op && f_.roles.count(op);
         if (computed_here && kept_.count(v) && kept_[v].first < int(w)) return load_kept(v, column, lanes);
-        if (c_.slots.has(v) && !computed_here) return self->load(v, c_.buffer(v), i);
+        if (c_.slots.has(v) && !computed_here) {
+          if (w == 0 && shaped(v).getShape() == ArrayRef<int64_t>(f_.shape)) streamed_.insert(v);
+          return self->load(v, c_.buffer(v), i);
+        }
         return nullptr;
       });
       self = &e;
+      // The first walk waits for memory, the second computes: there the next row is asked for, beyond what the hardware foresees.
+      if (w == 1 && lanes > 1)
+        for (Value v : streamed_) {
+          IR next = k_.add(e.offset(f_.shape, here).base, k_.i64(columns_));
+          prefetch(k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), next));
+        }
       for (auto& [v, place] : kept_)
         if (place.first == int(w)) store_kept(v, e.emit(v, here), column, lanes);
       for (Value v : walk.stores) {
@@ -205,6 +215,9 @@ class RowsEmitter {
     });
   }
 
+  void prefetch(IR address) {
+    k_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()}, {address, k_.b.getInt32(0), k_.b.getInt32(3), k_.b.getInt32(1)});
+  }
   IR kept_address(Value v, IR column) {
     IR base = k_.b.CreateConstInBoundsGEP1_64(k_.b.getInt8Ty(), k_.scratch(), kept_[v].second);
     return k_.b.CreateInBoundsGEP(stored_type(v), base, column);
@@ -234,6 +247,7 @@ class RowsEmitter {
   std::map<int, SmallVector<Operation*>> row_ops_;
   llvm::MapVector<Value, std::pair<int, int64_t>> kept_;  // walk that computes it, place in scratch
   DenseMap<Value, IR> row_values_;
+  llvm::SetVector<Value> streamed_;  // what the first walk reads along the row
 };
 
 }  // namespace

@@ -149,7 +149,32 @@ Value simplify_pad(PadOp op, PatternRewriter&) { return op.getOperand().getType(
 Value simplify_add(AddOp op, PatternRewriter&) { return number(op.getRhs()) == 0.0 ? op.getLhs() : number(op.getLhs()) == 0.0 ? op.getRhs() : Value(); }
 Value simplify_subtract(SubtractOp op, PatternRewriter&) { return number(op.getRhs()) == 0.0 ? op.getLhs() : Value(); }
 Value simplify_multiply(MulOp op, PatternRewriter&) { return number(op.getRhs()) == 1.0 ? op.getLhs() : number(op.getLhs()) == 1.0 ? op.getRhs() : Value(); }
-Value simplify_divide(DivOp op, PatternRewriter&) { return number(op.getRhs()) == 1.0 ? op.getLhs() : Value(); }
+// A value before it was repeated along other dimensions.
+Value unrepeated(Value v) {
+  while (Operation* op = v.getDefiningOp())
+    if (isa<BroadcastInDimOp, ReshapeOp>(op)) v = op->getOperand(0);
+    else break;
+  return v;
+}
+// The sum of exp(x - max x): at least 1, so that its reciprocal is exact enough for every divided element.
+bool is_softmax_sum(Value v) {
+  auto sum = v.getDefiningOp<ReduceOp>();
+  auto e = sum && sum.getInputs().size() == 1 ? sum.getInputs()[0].getDefiningOp<ExpOp>() : ExpOp();
+  auto difference = e ? e.getOperand().getDefiningOp<SubtractOp>() : SubtractOp();
+  if (!difference || !isa<AddOp>(sum.getBody().front().front())) return false;
+  auto largest = unrepeated(difference.getRhs()).getDefiningOp<ReduceOp>();
+  return largest && largest.getInputs().size() == 1 && largest.getInputs()[0] == difference.getLhs() && isa<MaxOp>(largest.getBody().front().front()) &&
+         largest.getDimensions() == sum.getDimensions();
+}
+Value simplify_divide(DivOp op, PatternRewriter& r) {
+  if (number(op.getRhs()) == 1.0) return op.getLhs();
+  auto repeated = op.getRhs().getDefiningOp<BroadcastInDimOp>();
+  if (!repeated || !shaped(op).getElementType().isF32() || !is_softmax_sum(unrepeated(repeated))) return {};
+  auto type = shaped(repeated.getOperand());
+  Value one = ConstantOp::create(r, op.getLoc(), DenseElementsAttr::get(type, 1.0f));
+  Value reciprocal = DivOp::create(r, op.getLoc(), one, repeated.getOperand());
+  return MulOp::create(r, op.getLoc(), op.getLhs(), BroadcastInDimOp::create(r, op.getLoc(), repeated.getType(), reciprocal, repeated.getBroadcastDimensionsAttr()));
+}
 
 // The exponents that eager PyTorch computes by multiplication as well.
 Value simplify_power(PowOp op, PatternRewriter& r) {
