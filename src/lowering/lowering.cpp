@@ -66,6 +66,7 @@ class GraphLowering {
     SmallVector<Value> results;
     for (const auto& v : graph_.outputs) results.push_back(values_[v.node.get()][v.index]);
     func::ReturnOp::create(b_, b_.getUnknownLoc(), results);
+    shape_arguments(main);
     std::string messages;
     ScopedDiagnosticHandler handler(b_.getContext(), [&](Diagnostic& d) { messages += d.str() + "\n"; });
     TORCH_CHECK(succeeded(verify(*module_)), "cresset: lowering made an invalid module: ", messages);
@@ -73,6 +74,22 @@ class GraphLowering {
   }
 
  private:
+  // A tensor's storage is flat; an argument that is only ever seen in one shape has that shape.
+  void shape_arguments(func::FuncOp main) {
+    for (BlockArgument argument : main.getArguments()) {
+      auto shape = [&](Operation* user) { auto reshape = dyn_cast<hlo::ReshapeOp>(user); return reshape ? reshape.getType() : RankedTensorType(); };
+      if (argument.use_empty() || !shape(*argument.user_begin())) continue;
+      auto type = shape(*argument.user_begin());
+      if (!llvm::all_of(argument.getUsers(), [&](Operation* user) { return shape(user) == type; })) continue;
+      argument.setType(type);
+      for (Operation* user : llvm::make_early_inc_range(argument.getUsers())) {
+        user->getResult(0).replaceAllUsesWith(argument);
+        user->erase();
+      }
+    }
+    main.setType(b_.getFunctionType(main.getBody().getArgumentTypes(), main.getResultTypes()));
+  }
+
   Values lower(const trace::Node& n) {
     Values operands;
     for (const trace::Value& v : n.operands()) operands.push_back(v ? values_[v.node.get()][v.index] : Value());

@@ -64,7 +64,11 @@ std::optional<std::vector<int64_t>> storage_order(at::IntArrayRef sizes, at::Int
   return order;
 }
 
-Value permuted(Value v, const std::vector<int64_t>& dims) {
+Value permuted(Value v, std::vector<int64_t> dims) {
+  if (&v.node->op() == &builtin::permute) {
+    for (int64_t& d : dims) d = std::get<std::vector<int64_t>>(v.node->attributes()[0])[d];
+    return permuted(v.node->operands()[0], std::move(dims));
+  }
   if (std::is_sorted(dims.begin(), dims.end())) return v;
   TensorType type{v.type().dtype, {}};
   for (int64_t d : dims) type.sizes.push_back(v.type().sizes[d]);
@@ -168,6 +172,13 @@ Value read(const at::Tensor& t) {
   Value content = cell.content_as(t.scalar_type());
   if (t.storage_offset() == 0 && t.numel() == content.type().numel() && is_dense(sizes, strides)) return reshaped(content, sizes);
   if (t.numel() == 0) return make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), at::DimVector(sizes)});
+  if (t.storage_offset() == 0 && t.numel() == content.type().numel())
+    if (auto order = storage_order(sizes, strides)) {
+      at::DimVector physical;
+      std::vector<int64_t> back(order->size());
+      for (size_t i = 0; i < order->size(); ++i) physical.push_back(sizes[(*order)[i]]), back[(*order)[i]] = int64_t(i);
+      return permuted(reshaped(content, physical), back);
+    }
   return make_value(builtin::window_read, {content}, {list(sizes), list(strides), t.storage_offset()}, {t.scalar_type(), at::DimVector(sizes)});
 }
 
