@@ -78,7 +78,7 @@ class GraphLowering {
   void shape_arguments(func::FuncOp main) {
     for (BlockArgument argument : main.getArguments()) {
       auto shape = [&](Operation* user) { auto reshape = dyn_cast<hlo::ReshapeOp>(user); return reshape ? reshape.getType() : RankedTensorType(); };
-      if (argument.use_empty() || !shape(*argument.user_begin())) continue;
+      if (cast<RankedTensorType>(argument.getType()).getRank() != 1 || argument.use_empty() || !shape(*argument.user_begin())) continue;
       auto type = shape(*argument.user_begin());
       if (!llvm::all_of(argument.getUsers(), [&](Operation* user) { return shape(user) == type; })) continue;
       argument.setType(type);

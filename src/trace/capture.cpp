@@ -59,6 +59,7 @@ at::Tensor stand_in(const at::Tensor& t) {
     buffer = Buffer::wrap(static_cast<char*>(whole->data()) + t.storage_offset() * int64_t(t.itemsize()), span(t), whole);
   }
   TensorType type{t.scalar_type(), {int64_t(span(t) / t.itemsize())}};
+  if (t.is_contiguous()) type.sizes = at::DimVector(t.sizes());
   capture().buffers.push_back(buffer);
   capture().stand_ins.push_back(device_tensor(std::move(buffer), type, t.sizes(), t.strides(), 0, t.scalar_type()));
   return capture().stand_ins.back();

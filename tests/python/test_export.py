@@ -105,3 +105,10 @@ def test_custom_calls_reach_xla_s_handlers(tmp_path):
     (result,) = execute(text, [x.numpy(), w.detach().numpy()])
     torch.testing.assert_close(torch.from_numpy(result.copy()), gradient(x, w)[0], atol=1e-5, rtol=1e-5)
     assert library.counted() == 202
+
+
+def test_arguments_have_the_shapes_of_the_tensors():
+    model = torch.nn.Sequential(torch.nn.Linear(20, 30), torch.nn.GELU())
+    text = torch_cresset.stablehlo(model, torch.randn(4, 9, 20))
+    assert "@main(%arg0: tensor<4x9x20xf32>, %arg1: tensor<30x20xf32>, %arg2: tensor<30xf32>) -> tensor<4x9x30xf32>" in text
+    assert "stablehlo.transpose %arg1, dims = [1, 0]" in text and "slice" not in text
