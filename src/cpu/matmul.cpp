@@ -144,6 +144,9 @@ class MatmulEmitter {
 
 }  // namespace
 
-void emit_matmul(KernelContext& c, const MatmulSpec& spec) { MatmulEmitter(c, spec).run(); }
+void emit_matmul(KernelContext& c, const MatmulSpec& spec) {
+  if (is_thin(spec)) emit_thin_matmul(c, spec);
+  else MatmulEmitter(c, spec).run();
+}
 
 }  // namespace cresset::cpu

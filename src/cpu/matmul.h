@@ -12,4 +12,8 @@ namespace cresset::cpu {
 
 void emit_matmul(KernelContext& c, const MatmulSpec& spec);
 
+/// Whether the product is better made of dot products along K: thin_matmul.cpp.
+bool is_thin(const MatmulSpec& spec);
+void emit_thin_matmul(KernelContext& c, const MatmulSpec& spec);
+
 }  // namespace cresset::cpu

@@ -36,6 +36,9 @@ class Panels {
   int bytes, lanes, vectors;
   int64_t mr, nr;
 
+  /// Elements along the dimension of unit stride, in the type of the sums.
+  IR load_a(IR batch, IR m, IR k, int lanes);
+  IR load_b(IR batch, IR k, IR n, int lanes);
   /// The panel of the mr rows from m, columns [k0, k0 + count). Rows beyond M repeat the last one.
   void pack_a(IR batch, IR m, IR k0, IR count, IR panel);
   /// The panels of the columns [n0, n0 + columns), rows [k0, k0 + count). What columns beyond N hold is of no meaning, but finite
@@ -49,8 +52,6 @@ class Panels {
  private:
   IR min(IR x, IR y);
   IR cast(IR v, mlir::Type from);
-  IR load_a(IR batch, IR m, IR k, int lanes);
-  IR load_b(IR batch, IR k, IR n, int lanes);
   void put(IR value, IR panel, IR index);
   void transpose(IRs& rows);
   void one_row_of_b(IR batch, IR n, IR k0, IR k, IR columns, IR panel);

@@ -116,3 +116,13 @@ def test_a_profile_names_each_kernel():
         torch.cresset.synchronize()
     assert any(row.kernel.startswith("dot f32[8x9] f32[9x7]") and "maximum" in row.kernel and row.calls == 1 for row in profile), profile
     assert "share" in str(profile) and y is not None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("layout", ["nn", "nt", "tn"])
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 8])
+def test_few_rows(rows, layout, dtype):
+    torch.manual_seed(0)
+    a, b, bias = torch.randn(rows, 131), torch.randn(131, 77) / 11, torch.randn(77)
+    a, b = (a.t().contiguous() if layout[0] == "t" else a), (b.t().contiguous() if layout[1] == "t" else b)
+    check(lambda a, b, bias: F.relu((a.t() if layout[0] == "t" else a) @ (b.t() if layout[1] == "t" else b) + bias), (a, b, bias), 1, dtype)
