@@ -41,19 +41,6 @@ struct Rule final : OpRewritePattern<Op> {
   Apply apply;
 };
 
-// Element-wise operations take the shape that their user wants, so that a chain through reshapes is one kernel.
-Value hoist_reshape(ReshapeOp op, PatternRewriter& r) {
-  Operation* from = op.getOperand().getDefiningOp();
-  if (!from || !is_elementwise(from) || !from->hasOneUse()) return {};
-  IRMapping map;
-  for (Value v : from->getOperands())
-    if (shaped(v).getShape() == shaped(op.getOperand()).getShape())
-      map.map(v, ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shaped(op).getShape(), shaped(v).getElementType()), v));
-  Operation* moved = r.clone(*from, map);
-  moved->getResult(0).setType(op.getType());
-  return moved->getResult(0);
-}
-
 // A broadcast whose dimensions survive the reshape.
 Value reshape_broadcast(ReshapeOp op, BroadcastInDimOp broadcast, PatternRewriter& r) {
   auto from = shaped(broadcast).getShape(), to = shaped(op).getShape(), source = shaped(broadcast.getOperand()).getShape();
@@ -80,7 +67,7 @@ Value simplify_reshape(ReshapeOp op, PatternRewriter& r) {
   if (auto s = splat(from)) return ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(s.resizeSplat(op.getType()))));
   if (auto broadcast = from.getDefiningOp<BroadcastInDimOp>(); broadcast && shaped(broadcast).getNumElements() != shaped(broadcast.getOperand()).getNumElements())
     return reshape_broadcast(op, broadcast, r);
-  return hoist_reshape(op, r);
+  return {};
 }
 
 Value simplify_transpose(TransposeOp op, PatternRewriter& r) {
@@ -190,6 +177,25 @@ Value simplify_power(PowOp op, PatternRewriter& r) {
   return {};
 }
 
+// An element-wise operation takes the shape that an element-wise user wants, so that a chain through reshapes is one kernel.
+struct HoistReshape final : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter& r) const override {
+    Operation* from = op.getOperand().getDefiningOp();
+    if (!from || !is_elementwise(from) || !from->hasOneUse()) return failure();
+    if (llvm::none_of(op->getUsers(), [](Operation* user) { return is_elementwise(user) || isa<ReduceOp>(user); })) return failure();
+    IRMapping map;
+    for (Value v : from->getOperands())
+      if (shaped(v).getShape() == shaped(op.getOperand()).getShape())
+        map.map(v, ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shaped(op).getShape(), shaped(v).getElementType()), v));
+    Operation* moved = r.clone(*from, map);
+    moved->getResult(0).setType(op.getType());
+    r.replaceOp(op, moved->getResults());
+    r.eraseOp(from);
+    return success();
+  }
+};
+
 // The sum of everything: rows first, in parallel, then what is left.
 struct SplitFullReduction final : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -238,7 +244,7 @@ LogicalResult simplify(ModuleOp module) {
   rule(simplify_multiply);
   rule(simplify_divide);
   rule(simplify_power);
-  rules.add<SplitFullReduction, DropBarrier>(context);
+  rules.add<HoistReshape, SplitFullReduction, DropBarrier>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   GreedyRewriteConfig config;
   config.enableConstantCSE(true);

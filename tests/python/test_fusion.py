@@ -127,3 +127,9 @@ def test_few_rows(rows, layout, dtype):
     a, b, bias = torch.randn(rows, inner), torch.randn(inner, 77) / 11, torch.randn(77)
     a, b = (a.t().contiguous() if layout[0] == "t" else a), (b.t().contiguous() if layout[1] == "t" else b)
     check(lambda a, b, bias: F.relu((a.t() if layout[0] == "t" else a) @ (b.t() if layout[1] == "t" else b) + bias), (a, b, bias), 1, dtype)
+
+
+def test_a_feed_forward_block_is_two_kernels():
+    torch.manual_seed(0)
+    x, v, w = torch.randn(4, 9, 20), torch.randn(30, 20), torch.randn(20, 30)
+    check(lambda x, v, w: F.linear(F.gelu(F.linear(x, v, v[:, 0])), w, w[:, 0]) + x, (x, v, w), 2)
