@@ -96,7 +96,7 @@ class AttentionEmitter {
   MatmulSpec sum_spec() {
     MatmulSpec s = scores_;
     s.n = value_.view.shape[3], s.k = value_.view.shape[2];
-    s.b_type = value_.type, s.b = value_.base;
+    s.a_type = s.type, s.b_type = value_.type, s.b = value_.base;  // the weights are f32
     s.b_offset = [this](IR head, IR k, IR n) { return offset_in_heads(value_, head, k, n); };
     s.b_unit_k = false, s.b_unit_n = value_.view.strides[3] == 1;
     return s;
@@ -135,7 +135,7 @@ class AttentionEmitter {
     k_.loop(k_.i64(0), seen, s_.nr, [&](IR n) {
       k_.loop(k_.i64(0), k_.i64(kTiles * s_.mr), s_.mr, [&](IR t) {
         IR rows = scratch(queries_at_, k_.mul(b_.CreateAdd(m, t), scores_.k));
-        auto element = [&](int64_t i, IR k) { return b_.CreateInBoundsGEP(s_.type, rows, k_.add(k_.mul(k, s_.mr), k_.i64(i))); };
+        auto element = [&](int64_t i, IR k) { return b_.CreateInBoundsGEP(s_.unit, rows, k_.add(k_.mul(k, s_.mr), k_.i64(i))); };
         IRs tile = s_.multiply(element, scratch(keys_at_, k_.mul(n, scores_.k)), k_.i64(scores_.k), s_.zeros());
         for (int64_t i = 0; i < s_.mr; ++i)
           for (int v = 0; v < s_.vectors; ++v)

@@ -29,8 +29,8 @@ class MatmulEmitter {
       c_.kernel.scratch_bytes += round_up(elements * p_.bytes, 64) + 64;  // the vectors that pack A end beyond their panel
       return at;
     };
-    packed_a_ = reserve(mc_ * kc_);
-    packed_b_ = reserve(nb_ * kc_);
+    packed_a_ = reserve(mc_ * kc_ / p_.depth);
+    packed_b_ = reserve(nb_ * kc_ / p_.depth);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {s_.batch, n_blocks, m_blocks}, task);
@@ -43,7 +43,7 @@ class MatmulEmitter {
     bool many = k_.target.registers == 32;
     // A panel of B takes half of the L1 cache. Large blocks, because each row of blocks packs its part of B again and each column its part of A;
     // that A then comes from L3 does not show, it is read in order.
-    kc_ = equal_part(std::max<int64_t>(s_.k, 1), (many ? 36 : 16) * 1024 / (nr_ * p_.bytes), 1);
+    kc_ = equal_part(std::max<int64_t>(s_.k, 1), (many ? 36 : 16) * 1024 / (nr_ * p_.bytes) * p_.depth, p_.depth);
     mc_ = equal_part(s_.m, by_rows() ? 192 : many ? 768 : 512, mr_);
     nb_ = equal_part(s_.n, many ? 480 : 384, nr_);
     auto tasks = [&] { return s_.batch * ceil_div(s_.m, mc_) * ceil_div(s_.n, nb_); };
@@ -60,8 +60,8 @@ class MatmulEmitter {
     return b_.CreateInBoundsGEP(p_.type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index);
   }
   // Where the panels of the rows from m, the columns from n begin; both count from the block's own first one.
-  IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, kc_)); }
-  IR panel_b(IR n) { return element_of_scratch(packed_b_, k_.mul(n, kc_)); }
+  IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, kc_ / p_.depth)); }
+  IR panel_b(IR n) { return element_of_scratch(packed_b_, k_.mul(n, kc_ / p_.depth)); }
   IR sums_of(IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, nr_))) : element_of_scratch(sums_, k_.i64(0)); }
 
   struct Block {
@@ -92,7 +92,7 @@ class MatmulEmitter {
   void tile(const Block& at, IR m, IR n) {
     auto* vector = k_.vector(p_.type, p_.lanes);
     IR rows = panel_a(m), memory = sums_of(m, n);
-    auto element = [&](int64_t i, IR k) { return b_.CreateInBoundsGEP(p_.type, rows, k_.add(k_.mul(k, mr_), k_.i64(i))); };
+    auto element = [&](int64_t i, IR k) { return b_.CreateInBoundsGEP(p_.unit, rows, k_.add(k_.mul(k, mr_), k_.i64(i))); };
     IRs sums = p_.multiply(element, panel_b(n), at.k, p_.zeros());
     auto keep = [&](bool add) {
       for (auto [i, sum] : llvm::enumerate(sums)) {

@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/bit.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace cresset::cpu {
 
@@ -9,6 +10,8 @@ using namespace mlir;
 
 Panels::Panels(KernelEmitter& k, const MatmulSpec& spec) : k_(k), b_(k.b), s_(spec) {
   type = k.compute_type(s_.type);
+  depth = k.target.bf16_dot != Target::None && s_.a_type.isBF16() && s_.b_type.isBF16() && type->isFloatTy() ? 2 : 1;
+  unit = depth == 2 ? k.b.getInt32Ty() : type;
   bytes = type->getScalarSizeInBits() / 8;
   lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
   // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
@@ -32,7 +35,55 @@ IR Panels::cast(IR v, Type from) {  // operands may be narrower than the result
 }
 IR Panels::load_a(IR batch, IR m, IR k, int lanes) { return cast(k_.load(s_.a_type, s_.a, s_.a_offset(batch, m, k), lanes), s_.a_type); }
 IR Panels::load_b(IR batch, IR k, IR n, int lanes) { return cast(k_.load(s_.b_type, s_.b, s_.b_offset(batch, k, n), lanes), s_.b_type); }
-void Panels::put(IR value, IR panel, IR index) { b_.CreateAlignedStore(value, b_.CreateInBoundsGEP(type, panel, index), llvm::Align(4)); }
+void Panels::put(IR value, IR panel, IR index) { b_.CreateAlignedStore(value, b_.CreateInBoundsGEP(unit, panel, index), llvm::Align(4)); }
+
+//===-- Units -----------------------------------------------------------------------------------------------------===//
+
+IR Panels::units(IR count) { return depth == 1 ? count : b_.CreateLShr(b_.CreateAdd(count, k_.i64(1)), k_.i64(1)); }
+// The bits of bf16s.
+IR Panels::raw(IR base, IR offset, int lanes) {
+  return b_.CreateAlignedLoad(k_.vector(b_.getInt16Ty(), lanes), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
+}
+IR Panels::pair(IR low, IR high) {
+  auto* wide = low->getType()->getWithNewType(unit);
+  return b_.CreateOr(b_.CreateZExt(low, wide), b_.CreateShl(b_.CreateZExt(high, wide), llvm::ConstantInt::get(wide, 16)));
+}
+// `lanes` units along M (or N) whose first elements are at k; past the `end` of K there are zeros.
+IR Panels::unit_of_a(IR batch, IR m, IR k, IR end, int lanes) {
+  if (depth == 1) return load_a(batch, m, k, lanes);
+  IR next = b_.CreateAdd(k, k_.i64(1)), inside = b_.CreateICmpSLT(next, end);
+  IR low = raw(s_.a, s_.a_offset(batch, m, k), lanes), high = raw(s_.a, s_.a_offset(batch, m, b_.CreateSelect(inside, next, k)), lanes);
+  return pair(low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType())));
+}
+IR Panels::unit_of_b(IR batch, IR k, IR n, IR end, int lanes) {
+  auto element = [&](IR at) -> IR {
+    if (depth == 1) return s_.b_element ? cast(s_.b_element(batch, at, n), s_.b_type) : load_b(batch, at, n, lanes);
+    if (s_.b_element) return b_.CreateBitCast(k_.to_memory(s_.b_type, s_.b_element(batch, at, n)), b_.getInt16Ty());
+    return raw(s_.b, s_.b_offset(batch, at, n), lanes);
+  };
+  if (depth == 1) return element(k);
+  IR next = b_.CreateAdd(k, k_.i64(1)), inside = b_.CreateICmpSLT(next, end);
+  IR low = element(k), high = element(b_.CreateSelect(inside, next, k));
+  return pair(low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType())));
+}
+IR Panels::product(IR a, IR b, IR sum) {
+  auto* vector = sum->getType();
+  if (depth == 2 && k_.target.bf16_dot == Target::Native) {
+    auto* pairs = k_.vector(b_.getBFloatTy(), 2 * lanes);
+    auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512 : lanes == 8 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256 : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128;
+    return b_.CreateIntrinsic(id, {}, {sum, b_.CreateBitCast(a, pairs), b_.CreateBitCast(b, pairs)});
+  }
+  if (depth == 2) {
+    auto* ints = llvm::cast<llvm::VectorType>(vector)->getWithNewType(unit);
+    auto low = [&](IR x) { return b_.CreateBitCast(b_.CreateShl(x, llvm::ConstantInt::get(ints, 16)), vector); };
+    auto high = [&](IR x) { return b_.CreateBitCast(b_.CreateAnd(x, llvm::ConstantInt::get(ints, 0xffff0000u)), vector); };
+    sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {low(a), low(b), sum});
+    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {high(a), high(b), sum});
+  }
+  return type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {a, b, sum}) : b_.CreateAdd(b_.CreateMul(a, b), sum);
+}
+
+//===-- Packing ---------------------------------------------------------------------------------------------------===//
 
 void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
   SmallVector<IR> rows;
@@ -40,70 +91,78 @@ void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
     IR row = k_.add(m, k_.i64(i));
     rows.push_back(s_.m % mr ? min(row, k_.i64(s_.m - 1)) : row);
   }
+  IR end = b_.CreateAdd(k0, count), all = units(count);
+  auto element_at = [&](IR u) { return b_.CreateAdd(k0, k_.mul(u, depth)); };
   if (s_.a_unit_m && s_.m % mr == 0 && mr > 1)
-    return k_.loop(k_.i64(0), count, [&](IR k) { put(load_a(batch, m, b_.CreateAdd(k0, k), int(mr)), panel, k_.mul(k, mr)); });
+    return k_.loop(k_.i64(0), all, [&](IR u) { put(unit_of_a(batch, m, element_at(u), end, int(mr)), panel, k_.mul(u, mr)); });
   // Squares, transposed in registers. What a vector holds beyond the last row is overwritten by the next one.
   int side = mr == 1 ? lanes : int(llvm::bit_ceil(uint64_t(mr)));
-  IR squares = s_.a_unit_k ? b_.CreateAnd(count, k_.i64(-side)) : k_.i64(0);
+  IR squares = s_.a_unit_k ? b_.CreateAnd(b_.CreateUDiv(count, k_.i64(depth)), k_.i64(-side)) : k_.i64(0);
   if (s_.a_unit_k)
-    k_.loop(k_.i64(0), squares, side, [&](IR k) {
+    k_.loop(k_.i64(0), squares, side, [&](IR u) {
       IRs v;
-      for (IR row : rows) v.push_back(load_a(batch, row, b_.CreateAdd(k0, k), side));
-      if (mr == 1) return put(v[0], panel, k);
+      for (IR row : rows) v.push_back(depth == 1 ? load_a(batch, row, element_at(u), side) : pairs_along_k(s_.a, s_.a_offset(batch, row, element_at(u)), side));
+      if (mr == 1) return put(v[0], panel, u);
       v.resize(side, llvm::PoisonValue::get(v[0]->getType()));
       transpose(v);
-      for (int i = 0; i < side; ++i) put(v[i], panel, k_.mul(k_.add(k, k_.i64(i)), mr));
+      for (int i = 0; i < side; ++i) put(v[i], panel, k_.mul(k_.add(u, k_.i64(i)), mr));
     });
-  k_.loop(squares, count, [&](IR k) {
-    for (auto [i, row] : llvm::enumerate(rows)) put(load_a(batch, row, b_.CreateAdd(k0, k), 1), panel, k_.add(k_.mul(k, mr), k_.i64(i)));
+  k_.loop(squares, all, [&](IR u) {
+    for (auto [i, row] : llvm::enumerate(rows)) put(unit_of_a(batch, row, element_at(u), end, 1), panel, k_.add(k_.mul(u, mr), k_.i64(i)));
   });
 }
 
-void Panels::one_row_of_b(IR batch, IR n, IR k0, IR k, IR columns, IR panel) {
-  k_.loop(k_.i64(0), columns, [&](IR j) {
-    IR row = b_.CreateAdd(k0, k), column = b_.CreateAdd(n, j);
-    put(s_.b_element ? cast(s_.b_element(batch, row, column), s_.b_type) : load_b(batch, row, column, 1), panel, b_.CreateAdd(k_.mul(k, nr), j));
-  });
+void Panels::one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target) {
+  k_.loop(k_.i64(0), columns, [&](IR j) { put(unit_of_b(batch, k, b_.CreateAdd(n, j), end, 1), target, j); });
 }
 
 void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel) {
   if (s_.b_unit_k)
     return k_.loop(k_.i64(0), columns, nr, [&](IR n) { pack_b_transposed(batch, b_.CreateAdd(n0, n), b_.CreateSub(columns, n), k0, count, panel(n)); });
   // Row after row, each as far as the block goes: neighbours in memory.
-  IR whole = k_.mul(b_.CreateUDiv(columns, k_.i64(nr)), nr);
-  k_.loop(k_.i64(0), count, [&](IR k) {
+  IR whole = k_.mul(b_.CreateUDiv(columns, k_.i64(nr)), nr), end = b_.CreateAdd(k0, count);
+  k_.loop(k_.i64(0), units(count), [&](IR u) {
+    IR k = b_.CreateAdd(k0, k_.mul(u, depth));
+    auto target = [&](IR n) { return b_.CreateInBoundsGEP(unit, panel(n), k_.mul(u, nr)); };
     k_.loop(k_.i64(0), whole, nr, [&](IR n) {
       IR first = b_.CreateAdd(n0, n);
-      if (!s_.b_unit_n) return one_row_of_b(batch, first, k0, k, k_.i64(nr), panel(n));
-      for (int v = 0; v < vectors; ++v)
-        put(load_b(batch, b_.CreateAdd(k0, k), k_.add(first, k_.i64(v * lanes)), lanes), panel(n), k_.add(k_.mul(k, nr), k_.i64(v * lanes)));
+      if (!s_.b_unit_n) return one_row_of_b(batch, first, k, end, k_.i64(nr), target(n));
+      for (int v = 0; v < vectors; ++v) put(unit_of_b(batch, k, k_.add(first, k_.i64(v * lanes)), end, lanes), target(n), k_.i64(v * lanes));
     });
     if (s_.n % nr == 0) return;
     k_.when(b_.CreateICmpSLT(whole, columns), [&] {
-      for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(type, lanes)), panel(whole), k_.add(k_.mul(k, nr), k_.i64(v * lanes)));
-      one_row_of_b(batch, b_.CreateAdd(n0, whole), k0, k, b_.CreateSub(columns, whole), panel(whole));
+      for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(unit, lanes)), target(whole), k_.i64(v * lanes));
+      one_row_of_b(batch, b_.CreateAdd(n0, whole), k, end, b_.CreateSub(columns, whole), target(whole));
     });
   });
 }
 
 // Squares of lanes x lanes, transposed in registers; columns beyond N repeat the last one.
 void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel) {
-  IR squares = b_.CreateAnd(count, k_.i64(-int64_t(lanes)));
+  IR squares = b_.CreateAnd(b_.CreateUDiv(count, k_.i64(depth)), k_.i64(-int64_t(lanes))), end = b_.CreateAdd(k0, count);
+  auto element_at = [&](IR u) { return b_.CreateAdd(k0, k_.mul(u, depth)); };
   SmallVector<IR> columns;
   for (int64_t j = 0; j < nr; ++j) {
     IR column = k_.add(n, k_.i64(j));
     columns.push_back(s_.n % nr ? min(column, k_.i64(s_.n - 1)) : column);
   }
-  k_.loop(k_.i64(0), squares, lanes, [&](IR k) {
+  k_.loop(k_.i64(0), squares, lanes, [&](IR u) {
     for (int v = 0; v < vectors; ++v) {
       IRs rows;
-      for (int i = 0; i < lanes; ++i) rows.push_back(load_b(batch, b_.CreateAdd(k0, k), columns[v * lanes + i], lanes));
+      for (int i = 0; i < lanes; ++i) {
+        IR column = columns[v * lanes + i];
+        rows.push_back(depth == 1 ? load_b(batch, element_at(u), column, lanes) : pairs_along_k(s_.b, s_.b_offset(batch, element_at(u), column), lanes));
+      }
       transpose(rows);
-      for (int i = 0; i < lanes; ++i) put(rows[i], panel, k_.add(k_.mul(k_.add(k, k_.i64(i)), nr), k_.i64(v * lanes)));
+      for (int i = 0; i < lanes; ++i) put(rows[i], panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
     }
   });
   IR columns_left = s_.n % nr ? min(k_.i64(nr), left) : k_.i64(nr);
-  k_.loop(squares, count, [&](IR k) { one_row_of_b(batch, n, k0, k, columns_left, panel); });
+  k_.loop(squares, units(count), [&](IR u) { one_row_of_b(batch, n, element_at(u), end, columns_left, b_.CreateInBoundsGEP(unit, panel, k_.mul(u, nr))); });
+}
+// Neighbours along K are pairs as they lie.
+IR Panels::pairs_along_k(IR base, IR offset, int count) {
+  return b_.CreateAlignedLoad(k_.vector(unit, count), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
 }
 
 // log2(n) rounds of interleaving row i with row i + n/2.
@@ -125,16 +184,12 @@ void Panels::transpose(IRs& rows) {
 }
 
 IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums) {
-  auto* vector = k_.vector(type, lanes);
-  return k_.loop(k_.i64(0), count, 1, sums, [&](IR k, ArrayRef<IR> sums) {
+  return k_.loop(k_.i64(0), units(count), 1, sums, [&](IR u, ArrayRef<IR> sums) {
     IRs next, columns;
-    for (int v = 0; v < vectors; ++v) columns.push_back(b_.CreateAlignedLoad(vector, vector_at(panel, k_.mul(k, nr), v), llvm::Align(4)));
+    for (int v = 0; v < vectors; ++v) columns.push_back(b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, k_.mul(u, nr), v), llvm::Align(4)));
     for (int64_t i = 0; i < mr; ++i) {
-      IR x = k_.splat(b_.CreateLoad(type, a(i, k)), lanes);
-      for (int v = 0; v < vectors; ++v) {
-        IR sum = sums[next.size()];
-        next.push_back(type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {x, columns[v], sum}) : b_.CreateAdd(b_.CreateMul(x, columns[v]), sum));
-      }
+      IR x = k_.splat(b_.CreateLoad(unit, a(i, u)), lanes);
+      for (int v = 0; v < vectors; ++v) next.push_back(product(x, columns[v], sums[next.size()]));
     }
     return next;
   });

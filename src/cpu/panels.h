@@ -27,12 +27,15 @@ struct MatmulSpec {
   int streams = 1;
 };
 
-/// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors() registers.
+/// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors registers. Where the machine
+/// multiplies pairs of bf16, a unit of a panel is such a pair, of two neighbours along K, and takes the place of one f32.
 class Panels {
  public:
   Panels(KernelEmitter& k, const MatmulSpec& spec);
 
   llvm::Type* type;      ///< of the sums
+  llvm::Type* unit;      ///< of a panel; as large as `type`
+  int depth;             ///< elements along K in a unit
   int bytes, lanes, vectors;
   int64_t mr, nr;
 
@@ -44,17 +47,24 @@ class Panels {
   /// The panels of the columns [n0, n0 + columns), rows [k0, k0 + count). What columns beyond N hold is of no meaning, but finite
   /// where the last column is.
   void pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel);
-  /// sums[i][v] + sum over k of a(i, k) * panel[k][v]; `a` gives the address of an element.
+  /// sums[i][v] + sum over the `count` elements along K of a(i, k) * panel[k][v]; `a` gives the address of a unit, k counts units.
   IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums);
   IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
-  IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(type, base, k_.add(index, k_.i64(v * lanes))); }
+  IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
 
  private:
   IR min(IR x, IR y);
   IR cast(IR v, mlir::Type from);
+  IR units(IR count);
+  IR raw(IR base, IR offset, int lanes);
+  IR pair(IR low, IR high);
+  IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);
+  IR unit_of_b(IR batch, IR k, IR n, IR end, int lanes);
+  IR product(IR a, IR b, IR sum);
   void put(IR value, IR panel, IR index);
   void transpose(IRs& rows);
-  void one_row_of_b(IR batch, IR n, IR k0, IR k, IR columns, IR panel);
+  void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
+  IR pairs_along_k(IR base, IR offset, int count);
   void pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel);
 
   KernelEmitter& k_;
