@@ -23,6 +23,7 @@ llvm::cl::opt<std::string> path(llvm::cl::Positional, llvm::cl::desc("FILE.mlir"
 llvm::cl::opt<unsigned> seed("seed", llvm::cl::desc("of the inputs"), llvm::cl::init(0));
 llvm::cl::opt<int> repeat("repeat", llvm::cl::desc("runs; with more than one the fastest time is printed"), llvm::cl::init(1));
 llvm::cl::opt<std::string> cpu("cpu", llvm::cl::desc("avx512, avx2 or baseline"));
+llvm::cl::opt<bool> assembly("assembly", llvm::cl::desc("print the kernels' instructions in place of running; --cpu may name what this machine lacks"));
 llvm::cl::opt<int> elements("elements", llvm::cl::desc("printed of each result; -1 for all"), llvm::cl::init(8));
 llvm::cl::opt<bool> interpret("interpret", llvm::cl::desc("with the reference interpreter instead of the compiler"));
 llvm::cl::opt<bool> compare("compare", llvm::cl::desc("compiled with interpreted results: the largest error of each; exit code 1 beyond the tolerance"));
@@ -120,6 +121,10 @@ int main(int argc, char** argv) {
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!module) return 1;
   auto main = or_exit(entry(*module));
+  if (assembly) {
+    llvm::outs() << or_exit(cresset::cpu::assembly(*module, {cpu}));
+    return 0;
+  }
   std::mt19937 generator(seed);
   Tensors inputs;
   for (mlir::Type type : main.getArgumentTypes()) inputs.push_back(random_input(llvm::cast<mlir::RankedTensorType>(type), generator));

@@ -295,26 +295,51 @@ LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_p
   });
 }
 
+using ForeignKernels = DenseMap<Operation*, std::unique_ptr<composite::Kernel>>;
+
+// Composites to kernels or their decomposition, the rest simplified, all of it shared out among kernels.
+llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, ForeignKernels& foreign, composite::Report& report) {
+  auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
+  if (failed(choose_kernels(module, foreign, report)) || failed(simplify(module))) return broken();
+  copy_returned_values(main);
+  auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });
+  return succeeded(fusions) ? llvm::Expected<std::vector<Fusion>>(std::move(*fusions)) : broken();
+}
+
+llvm::Expected<std::string> assembly_of_main(ModuleOp module, func::FuncOp main, const CompileOptions& options) {
+  auto target = describe_target(options.cpu);
+  if (!target) return target.takeError();
+  ForeignKernels foreign;
+  composite::Report report;
+  auto fusions = divide(module, main, foreign, report);
+  if (!fusions) return fusions.takeError();
+  std::string all;
+  for (const Fusion& fusion : *fusions) {
+    if (fusion.kind == Fusion::Composite) continue;
+    auto fresh = emit_kernel(fusion, Slots(fusion), "kernel", *target);
+    if (!fresh) return fresh.takeError();
+    auto text = compile_assembly(*fresh->module, *target);
+    if (!text) return text.takeError();
+    all += "# " + label_of(fusion) + "\n" + *text;
+  }
+  return all;
+}
+
 llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::FuncOp main, const CompileOptions& options) {
   auto start = std::chrono::steady_clock::now();
   auto target = select_target(options.cpu);
   if (!target) return target.takeError();
-  auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
-
   composite::Report report;
   if (options.report) report = *options.report;
-  DenseMap<Operation*, std::unique_ptr<composite::Kernel>> foreign;
-  if (failed(choose_kernels(module, foreign, report)) || failed(simplify(module))) return broken();
+  ForeignKernels foreign;
+  auto fusions = divide(module, main, foreign, report);
+  if (!fusions) return fusions.takeError();
   auto program = std::make_unique<NativeProgram>();
   for (Type t : main.getArgumentTypes()) program->inputs_.push_back(port_of(t));
   for (Type t : main.getResultTypes()) program->outputs_.push_back(port_of(t));
   SmallVector<int> aliased(main.getNumResults(), -1);
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto output = main.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output")) program->outputs_[output.getInt()].aliased = aliased[output.getInt()] = int(i);
-  copy_returned_values(main);
-
-  auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });
-  if (failed(fusions)) return broken();
   BufferPlan plan = plan_buffers(main, *fusions, aliased);
 
   for (Value v : plan.constants) program->constants.push_back(bytes_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
@@ -349,23 +374,32 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   return program;
 }
 
-}  // namespace
-
-llvm::Expected<std::unique_ptr<Program>> compile(ModuleOp module, const CompileOptions& options) {
+// Calls `use` with @main. Diagnostics become part of the error instead of going to the terminal.
+template <class Use>
+auto with_main(ModuleOp module, Use use) -> decltype(use(func::FuncOp())) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isDeclaration()) return llvm::createStringError("the module has no function @main to compile");
-  // Diagnostics become part of the error instead of going to the terminal.
   std::string messages;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic& d) {
     messages += (messages.empty() ? "" : "\n") + d.str();
     return success();
   });
-  auto program = compile_main(module, main, options);
-  if (!program && !messages.empty()) {
-    llvm::consumeError(program.takeError());
+  auto result = use(main);
+  if (!result && !messages.empty()) {
+    llvm::consumeError(result.takeError());
     return llvm::createStringError(messages);
   }
-  return program;
+  return result;
+}
+
+}  // namespace
+
+llvm::Expected<std::unique_ptr<Program>> compile(ModuleOp module, const CompileOptions& options) {
+  return with_main(module, [&](func::FuncOp main) { return compile_main(module, main, options); });
+}
+
+llvm::Expected<std::string> assembly(ModuleOp module, const CompileOptions& options) {
+  return with_main(module, [&](func::FuncOp main) { return assembly_of_main(module, main, options); });
 }
 
 }  // namespace cresset::cpu

@@ -25,4 +25,7 @@ struct CompileOptions {
 /// `module` is consumed (transformed in place). Errors name the operation that can't be compiled.
 llvm::Expected<std::unique_ptr<Program>> compile(mlir::ModuleOp module, const CompileOptions& options = {});
 
+/// The assembly of the program's kernels, one after the other, in place of running it; `options.cpu` may name what this machine lacks.
+llvm::Expected<std::string> assembly(mlir::ModuleOp module, const CompileOptions& options = {});
+
 }  // namespace cresset::cpu

@@ -6,6 +6,7 @@
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
@@ -78,18 +79,7 @@ llvm::Expected<llvm::orc::LLJIT*> linker() {
   return jit = created->release();
 }
 
-class LinkedCode final : public Code {
- public:
-  LinkedCode(void* address, llvm::orc::ResourceTrackerSP tracker) : tracker_(std::move(tracker)) { entry = address; }
-  ~LinkedCode() override { llvm::consumeError(tracker_->remove()); }
-
- private:
-  llvm::orc::ResourceTrackerSP tracker_;
-};
-
-}  // namespace
-
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> compile_object(llvm::Module& module, const Target& target) {
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>> make_machine(llvm::Module& module, const Target& target) {
   initialise_target();
   llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(kTriple)};
   builder.setCPU(target.cpu);
@@ -104,9 +94,38 @@ llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> compile_object(llvm::Module&
   if (!machine) return machine.takeError();
   module.setTargetTriple(llvm::Triple(kTriple));
   module.setDataLayout((*machine)->createDataLayout());
+  return machine;
+}
+
+class LinkedCode final : public Code {
+ public:
+  LinkedCode(void* address, llvm::orc::ResourceTrackerSP tracker) : tracker_(std::move(tracker)) { entry = address; }
+  ~LinkedCode() override { llvm::consumeError(tracker_->remove()); }
+
+ private:
+  llvm::orc::ResourceTrackerSP tracker_;
+};
+
+}  // namespace
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> compile_object(llvm::Module& module, const Target& target) {
+  auto machine = make_machine(module, target);
+  if (!machine) return machine.takeError();
   optimise(module, machine->get());
   dump(module);
   return llvm::orc::SimpleCompiler(**machine)(module);
+}
+
+llvm::Expected<std::string> compile_assembly(llvm::Module& module, const Target& target) {
+  auto machine = make_machine(module, target);
+  if (!machine) return machine.takeError();
+  optimise(module, machine->get());
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream out(text);
+  llvm::legacy::PassManager passes;
+  if ((*machine)->addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile)) return llvm::createStringError("this LLVM does not print assembly");
+  passes.run(module);
+  return std::string(text);
 }
 
 llvm::Expected<std::shared_ptr<Code>> link_object(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& entry) {

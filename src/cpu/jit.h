@@ -24,6 +24,9 @@ class Code {
 /// written there under the module's name. Different modules may be compiled at the same time.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> compile_object(llvm::Module& module, const Target& target);
 
+/// The same as text.
+llvm::Expected<std::string> compile_assembly(llvm::Module& module, const Target& target);
+
 /// Links an object file into this process; `entry` is the function it must define.
 llvm::Expected<std::shared_ptr<Code>> link_object(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& entry);
 

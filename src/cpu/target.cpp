@@ -30,4 +30,11 @@ llvm::Expected<Target> select_target(const std::string& name) {
                                  avx512 ? "avx512, avx2 and baseline" : avx2 ? "avx2 and baseline" : "baseline only");
 }
 
+llvm::Expected<Target> describe_target(const std::string& name) {
+  if (name == "avx512")
+    return Target{name, "x86-64-v4", "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512bf16,-prefer-256-bit", 16, 32, Target::Native};
+  if (name == "avx2") return Target{name, "haswell", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,-avx512f", 8, 16};
+  return select_target(name);
+}
+
 }  // namespace cresset::cpu

@@ -20,5 +20,7 @@ struct Target {
 /// `name`: "avx512", "avx2", "baseline", or "" for CRESSET_CPU and else the best this machine has. An error if the
 /// machine lacks what is asked for. CRESSET_BF16_DOT=emulate stands in for AVX512-BF16.
 llvm::Expected<Target> select_target(const std::string& name);
+/// The same for code that is only looked at: any of the names, whatever this machine has; "avx512" with AVX512-BF16.
+llvm::Expected<Target> describe_target(const std::string& name);
 
 }  // namespace cresset::cpu

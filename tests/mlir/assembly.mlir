@@ -1,0 +1,47 @@
+// What the inner loops are made of, on machines that this one need not be.
+// RUN: split-file %s %t
+// RUN: cresset-run --assembly --cpu=avx512 %t/bf16.mlir | FileCheck %s --check-prefix=PAIRS
+// RUN: cresset-run --assembly --cpu=avx512 %t/f32.mlir | FileCheck %s --check-prefix=WIDE
+// RUN: cresset-run --assembly --cpu=avx2 %t/f32.mlir | FileCheck %s --check-prefix=NARROW
+// RUN: cresset-run --assembly --cpu=avx512 %t/math.mlir | FileCheck %s --check-prefix=MATH
+// RUN: cresset-run --assembly --cpu=avx2 %t/math.mlir | FileCheck %s --check-prefix=MATH
+
+// Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
+// PAIRS-COUNT-24: vdpbf16ps
+// PAIRS-NOT: vdpbf16ps
+
+// WIDE-COUNT-24: vfmadd{{.*}}zmm
+// WIDE: jne
+
+// NARROW-COUNT-12: vfmadd{{.*}}ymm
+// NARROW-NOT: zmm
+
+// Transcendental functions call nobody.
+// MATH: .text
+// MATH-NOT: call
+// MATH: .size
+
+//--- bf16.mlir
+func.func @main(%a: tensor<512x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<512x3072xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<512x768xbf16>, tensor<768x3072xbf16>) -> tensor<512x3072xbf16>
+  return %0 : tensor<512x3072xbf16>
+}
+
+//--- f32.mlir
+func.func @main(%a: tensor<512x768xf32>, %b: tensor<768x3072xf32>) -> tensor<512x3072xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<512x768xf32>, tensor<768x3072xf32>) -> tensor<512x3072xf32>
+  return %0 : tensor<512x3072xf32>
+}
+
+//--- math.mlir
+func.func @main(%x: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  %0 = stablehlo.tanh %x : tensor<64x512xf32>
+  %1 = stablehlo.exponential %0 : tensor<64x512xf32>
+  %2 = stablehlo.log_plus_one %1 : tensor<64x512xf32>
+  %3 = stablehlo.exponential_minus_one %2 : tensor<64x512xf32>
+  %4 = stablehlo.logistic %3 : tensor<64x512xf32>
+  %5 = stablehlo.log %4 : tensor<64x512xf32>
+  %6 = stablehlo.custom_call @mhlo.erf(%5) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<64x512xf32>) -> tensor<64x512xf32>
+  %7 = stablehlo.rsqrt %6 : tensor<64x512xf32>
+  return %7 : tensor<64x512xf32>
+}
