@@ -1,9 +1,12 @@
 """Kernels by plugin, the choice of composites, and what `explain` says of them."""
 
+import os
 import pathlib
+import platform
+import re
+import shutil
 import subprocess
 import sys
-import os
 
 import pytest
 import torch
@@ -72,6 +75,103 @@ assert any(c.became == "kernel example_gelu" for c in torch_cresset.explain(comp
 """.replace("PATH", repr(str(build(ROOT / "examples" / "plugin" / "gelu.c", "gelu")))))
     assert result.returncode == 0, result.stderr
     assert "kernel example_gelu" in result.stdout and 'approximate = "tanh"' in result.stdout
+
+
+LINEAR_GELU = """
+@torch_cresset.composite("acme.linear_gelu")
+def linear_gelu(x, weight, bias):
+    return F.gelu(F.linear(x, weight, bias), approximate="tanh")
+
+def operands(*shapes, dtype=torch.bfloat16):
+    torch.manual_seed(0)
+    return [(torch.randn(shape) / 4).to(dtype) for shape in shapes]
+
+def on_device(x, weight, bias):
+    given = [t.to("cresset").requires_grad_() for t in (x, weight, bias)]
+    y = linear_gelu(*given)
+    y.backward(torch.linspace(-1, 1, y.numel()).reshape(y.shape).to("cresset", y.dtype))
+    return [t.cpu() for t in (y.detach(), *(t.grad for t in given))]
+
+def became(function, *args):
+    return [(c.became, c.why) for c in torch_cresset.explain(function, *args) if c.name == "acme.linear_gelu"]
+"""
+# What the kernel's name says to need, as Linux names it.
+INSTRUCTIONS = {"portable": set(), "avx2": {"avx2", "fma"}, "avx512": {"avx512_bf16"}, "amx": {"amx_bf16", "amx_tile"}}
+
+
+@pytest.mark.parametrize("path", INSTRUCTIONS)
+def test_the_example_chooses_instructions(build, path):
+    library = build(ROOT / "examples" / "plugin" / "linear_gelu.c", "linear_gelu")
+    flags = set(re.search("flags.*", pathlib.Path("/proc/cpuinfo").read_text())[0].split())
+    code = LINEAR_GELU + f"torch_cresset.load_plugin({str(library)!r})"
+    if not INSTRUCTIONS[path] <= flags:
+        result = run(code + f"""
+said = became(on_device, *operands((3, 8), (5, 8), (5,)))
+assert said == [("decomposed", "linear_gelu refused: ACME_LINEAR_GELU={path}: this machine has no such instructions")], said
+""", ACME_LINEAR_GELU=path)
+        assert result.returncode == 0, result.stderr
+        pytest.skip(f"this machine has no {' and '.join(INSTRUCTIONS[path] - flags)}")
+    result = run(code + f"""
+# Rows, outputs and depths that fill tiles and vectors, and that don't.
+for leading, out, depth in [((1,), 1, 2), ((7,), 33, 64), ((2, 32), 96, 32), ((65,), 31, 66), ((3, 2, 43), 70, 254), ((128,), 768, 768)]:
+    given = operands((*leading, depth), (out, depth), (out,))
+    assert became(on_device, *given) == [("kernel linear_gelu_{path}", "")]
+    y, *gradients = on_device(*given)
+    # Nothing is rounded to bf16 but the result, by 1/256 at most: closer than eager in bf16, which rounds the product too.
+    torch.testing.assert_close(y.float(), linear_gelu(*(t.float() for t in given)), rtol=1 / 256 + 1e-4, atol=1e-5)
+    with torch_cresset.composites("none"):
+        decomposed, *expected = on_device(*given)
+    torch.testing.assert_close(gradients, expected)
+    torch.testing.assert_close(y, decomposed, rtol=0.05, atol=1e-3)
+compiled = torch.compile(linear_gelu, backend="cresset")
+assert torch.equal(compiled(*given), y) and became(compiled, *given) == [("kernel linear_gelu_{path}", "")]
+# Whole range: through a weight of one 1 and one 0.
+x = torch.tensor([[v, 0] for v in (0., 3e38, -3e38, float("inf"), float("-inf"), float("nan"), -9., 40., 1e-30)]).bfloat16()
+weight, bias = torch.tensor([[1., 0]]).bfloat16(), torch.zeros(1).bfloat16()
+torch.testing.assert_close(on_device(x, weight, bias)[0].float(), F.gelu(x.float()[:, :1], approximate="tanh"), rtol=1 / 256, atol=1e-5, equal_nan=True)
+""", ACME_LINEAR_GELU=path)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_example_says_why_it_refuses(build):
+    result = run(LINEAR_GELU + f"torch_cresset.load_plugin({str(build(ROOT / 'examples' / 'plugin' / 'linear_gelu.c', 'linear_gelu'))!r})" + """
+def refused(reason, *args, function=linear_gelu, **options):
+    name = torch_cresset.explain(lambda: function(*(a.to("cresset") for a in operands(*args, **options))).cpu())
+    whys = [c.why for c in name if c.name == "acme.linear_gelu"]
+    assert len(whys) == 1 and whys[0].endswith("refused: " + reason), whys
+
+@torch_cresset.composite("acme.linear_gelu", version=2)
+def later(x, weight, bias):
+    return F.gelu(F.linear(x, weight, bias), approximate="tanh")
+
+@torch_cresset.composite("acme.linear_gelu")
+def scaled(x, weight, bias, *, scale: float = 2.0):
+    return F.gelu(F.linear(x * scale, weight, bias), approximate="tanh")
+
+@torch_cresset.composite("acme.linear_gelu")
+def unbiased(x, weight):
+    return F.gelu(F.linear(x, weight), approximate="tanh")
+
+shapes = (4, 8), (3, 8), (3,)
+refused("operand 0 is f32, only bf16", *shapes, dtype=torch.float32)
+refused("in is 7, it must be even", (4, 7), (3, 7), (3,))
+refused("version 2 is not known", *shapes, function=later)
+refused("attribute scale is not known", *shapes, function=scaled)
+refused("operands must be x, weight and bias", *shapes[:2], function=unbiased)
+""")
+    assert result.returncode == 0, result.stderr
+    result = run(LINEAR_GELU + "print(became(on_device, *operands((4, 8), (3, 8), (3,))))", ACME_LINEAR_GELU="sse9",
+                 CRESSET_PLUGINS=build(ROOT / "examples" / "plugin" / "linear_gelu.c", "linear_gelu"))
+    assert "linear_gelu refused: ACME_LINEAR_GELU=sse9 is no path of this library" in result.stdout, result.stderr
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("objdump"), reason="reads x86 code")
+def test_one_library_of_the_example_has_all_instructions(build):
+    library = build(ROOT / "examples" / "plugin" / "linear_gelu.c", "linear_gelu")
+    code = subprocess.run(["objdump", "-d", library], check=True, capture_output=True, text=True).stdout
+    for function, instruction in ("compute_avx2", "vfmadd"), ("avx512", "vdpbf16ps"), ("amx", "tdpbf16ps"):
+        assert re.search(rf"<\w*{function}\w*>:\n(.+\n)*.*{instruction}", code), instruction
+    assert not re.search(r"<compute_portable>:\n(.+\n)*.*(ymm|zmm|tmm)", code)
 
 
 def test_from_the_environment(build):
