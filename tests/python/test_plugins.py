@@ -77,6 +77,20 @@ assert any(c.became == "kernel example_gelu" for c in torch_cresset.explain(comp
     assert "kernel example_gelu" in result.stdout and 'approximate = "tanh"' in result.stdout
 
 
+def test_a_kernel_reads_reshaped_operands(build):
+    result = run(f"""
+torch_cresset.load_plugin({str(build(ROOT / 'examples' / 'plugin' / 'gelu.c', 'gelu'))!r})
+x = torch.randn(6, 4)
+def reshaped(x):
+    return F.gelu(x.reshape(8, 3)), F.gelu(x.flatten()) + 1
+for actual, expected in zip(reshaped(x.to("cresset")), reshaped(x)):
+    torch.testing.assert_close(actual.cpu(), expected)
+said = torch_cresset.explain(lambda: [y.cpu() for y in reshaped(x.to("cresset"))])
+assert len(said) == 2 and all(c.became == "kernel example_gelu" for c in said), said
+""")
+    assert result.returncode == 0, result.stderr
+
+
 LINEAR_GELU = """
 @torch_cresset.composite("acme.linear_gelu")
 def linear_gelu(x, weight, bias):
