@@ -300,7 +300,8 @@ using ForeignKernels = DenseMap<Operation*, std::unique_ptr<composite::Kernel>>;
 // Composites to kernels or their decomposition, the rest simplified, all of it shared out among kernels.
 llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, ForeignKernels& foreign, composite::Report& report) {
   auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
-  if (failed(choose_kernels(module, foreign, report)) || failed(simplify(module))) return broken();
+  if (failed(choose_kernels(module, foreign, report))) return broken();
+  simplify(module);
   copy_returned_values(main);
   auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });
   return succeeded(fusions) ? llvm::Expected<std::vector<Fusion>>(std::move(*fusions)) : broken();

@@ -5,6 +5,6 @@
 
 namespace cresset::cpu {
 
-mlir::LogicalResult simplify(mlir::ModuleOp module);
+void simplify(mlir::ModuleOp module);
 
 }  // namespace cresset::cpu
