@@ -5,6 +5,8 @@ one program, which is then called directly. CPU tensors go in and come out witho
 eagerly between two programs, counted and named once in a warning.
 """
 
+import contextlib
+import functools
 import operator
 import os
 import warnings
@@ -162,6 +164,37 @@ def _compile(module, inputs):
     return _Graph(module)
 
 
+_DECOMPOSED = (torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd)
+
+
+@functools.cache
+def _ours_decomposed_in_python():
+    """Operators that the device has a kernel for, but that PyTorch's Python takes apart before autograd records them (hardshrink, upsampling)."""
+    tables = torch._decomp.global_decomposition_table.values()
+    operators = {op for table in tables for op in table if isinstance(op, torch._ops.OpOverload) and any(key in op.py_kernels for key in _DECOMPOSED)}
+    ours = {op.overloadpacket for op in operators if torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "PrivateUse1")}
+    ours.discard(torch.ops.aten.native_batch_norm)  # changes its running statistics, which its schema does not say
+    return [op for op in operators if op.overloadpacket in ours]
+
+
+@contextlib.contextmanager
+def _whole():
+    """While it lasts, AOTAutograd finds these operators whole."""
+    operators = _ours_decomposed_in_python()
+    kernels = {op: dict(op.py_kernels) for op in operators}
+    try:
+        for op in operators:
+            for key in _DECOMPOSED:
+                op.py_kernels.pop(key, None)
+            op._dispatch_cache.clear()
+        yield
+    finally:
+        for op in operators:
+            op.py_kernels.update(kernels[op])
+            op._dispatch_cache.clear()
+
+
 def backend(module, inputs, **_):
     """The backend function that Dynamo calls with an FX graph and example inputs."""
-    return aot_autograd(fw_compiler=_compile, bw_compiler=_compile)(module, inputs)
+    with _whole():
+        return aot_autograd(fw_compiler=_compile, bw_compiler=_compile)(module, inputs)

@@ -11,6 +11,7 @@ A call is one `stablehlo.composite "acme.swiglu" {beta = 1.0 : f64}` with the fu
 import functools
 import inspect
 import json
+import numbers
 import re
 
 import torch
@@ -99,7 +100,37 @@ def _encode(attributes):
 def _encode_value(value):
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
+    if isinstance(value, numbers.Integral):  # numpy's
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
     raise TypeError(f"cresset: an argument of a composite is a tensor, bool, int, float, str, torch.dtype, None, or a list of those, not {value!r}")
+
+
+def _shown(signature, arguments):
+    """The composite's attributes: of arguments that are one by their names, of what is nested by the way to it, as `states.0`."""
+    shown = {}
+
+    def add(name, value):
+        if isinstance(value, torch.Tensor):
+            return
+        if isinstance(value, dict):
+            parts = value.items()
+        elif isinstance(value, (list, tuple)) and not all(isinstance(v, numbers.Real) for v in value):
+            parts = enumerate(value)
+        else:
+            shown[name] = value
+            return
+        for key, part in parts:
+            add(f"{name}.{key}" if name else str(key), part)
+
+    for name, value in arguments.items():
+        parameter = signature.parameters[name]
+        # Typed: 1 for a float is 1.0.
+        if (parameter.annotation in (float, "float") or type(parameter.default) is float) and type(value) is int:
+            value = float(value)
+        add("" if parameter.kind is parameter.VAR_KEYWORD else name, value)
+    return shown
 
 
 @functools.lru_cache(maxsize=4096)
@@ -215,7 +246,7 @@ def _call(key, *args, **kwargs):
     # functorch's transforms look into the function; so there it is its decomposition.
     if plain or torch._C._functorch.peek_interpreter_stack() is not None:
         return definition.function(*args, **kwargs)
-    shown = {name: value for name, value in arguments.arguments.items() if not any(isinstance(v, torch.Tensor) for v in pytree.tree_leaves(value))}
+    shown = _shown(definition.signature, arguments.arguments)
     attributes = _encode({"slots": [["tensor"] if isinstance(v, torch.Tensor) else ["value", v] for v in flat], "tree": pytree.treespec_dumps(spec),
                           "shown": shown, "autocast": _autocast_modes()})
     results = iter(_Call.apply(key, attributes, *inputs))

@@ -129,11 +129,7 @@ Match nearest(const Row& at, const Row& values, const Function& f) {
 
 std::vector<Constant> attributes_of(const Match& m) {
   std::vector<Constant> all = m.reference->fixed;
-  for (auto [r, v] : llvm::zip(m.reference->recover, m.parameters)) {
-    // elu's scale is a whole number in most programs, and written as one.
-    if (m.reference->name == "aten.elu" && r.attribute == "scale" && v == std::floor(v)) all.push_back({r.attribute, int64_t(v)});
-    else all.push_back({r.attribute, v});
-  }
+  for (auto [r, v] : llvm::zip(m.reference->recover, m.parameters)) all.push_back({r.attribute, v});
   return all;
 }
 

@@ -17,13 +17,13 @@ Type tensor_type(MLIRContext* c, const trace::TensorType& t) {
   return RankedTensorType::get(ArrayRef<int64_t>(t.sizes.data(), t.sizes.size()), element_type(c, t.dtype));
 }
 
-// Non-tensor arguments as composite attributes: typed, defaults written out, dimensions not negative, nothing for an absent one.
+// Non-tensor arguments as composite attributes: typed, defaults written out, ATen's dimensions not negative, nothing for an absent one.
 DictionaryAttr composite_attributes(OpBuilder& b, const trace::Node& n) {
   SmallVector<NamedAttribute> all;
   int64_t rank = n.operands().empty() || !n.operands()[0] ? 0 : int64_t(n.operands()[0].type().sizes.size());
   for (size_t i = 0; n.op().attributes[i] && i < n.attributes().size(); ++i) {
     StringRef name = n.op().attributes[i];
-    bool dim = name == "dim";
+    bool dim = name == "dim" && !n.op().body;
     Attribute value = std::visit(
         [&](const auto& v) -> Attribute {
           using T = std::decay_t<decltype(v)>;

@@ -151,7 +151,12 @@ Value embedding_dense_backward(Builder& b, Value grad_output, Value indices, int
     g = b.select(b.broadcast(keep, {n, width}, {0}), g, b.like(0, g));
   }
   Value zero = b.constant(0.0, element_of(g), {num_weights, width});
-  return b.convert(scatter_rows(b, zero, index, g, true), b.result_element());
+  Value sum = scatter_rows(b, zero, index, g, true);
+  if (scale_grad_by_freq) {
+    Value uses = scatter_rows(b, b.constant(0.0, element_of(g), {num_weights, 1}), index, b.constant(1.0, element_of(g), {n, 1}), true);
+    sum = b.div(sum, b.broadcast(b.max(uses, b.like(1, uses)), {num_weights, width}));
+  }
+  return b.convert(sum, b.result_element());
 }
 Value index_select(Builder& b, Value self, int64_t dim, Value index) {
   if (rank_of(self) == 0) return self;

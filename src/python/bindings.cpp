@@ -38,17 +38,22 @@ std::string python_line() {
 trace::Attribute attribute_of(const std::string& name, const py::handle& value) {
   if (value.is_none()) return {};
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
-  if (py::isinstance<py::int_>(value)) return value.cast<int64_t>();
+  auto fits = [](const py::handle& v) {
+    int overflow = 0;
+    PyLong_AsLongLongAndOverflow(v.ptr(), &overflow);
+    return overflow == 0;
+  };
+  if (py::isinstance<py::int_>(value) && fits(value)) return value.cast<int64_t>();
   if (py::isinstance<py::float_>(value)) return value.cast<double>();
   if (py::isinstance<py::str>(value)) return value.cast<std::string>();
   if (THPDtype_Check(value.ptr())) return reinterpret_cast<THPDtype*>(value.ptr())->scalar_type;
   if (py::isinstance<py::sequence>(value)) {
     auto all = [&](auto test) { return std::all_of(value.begin(), value.end(), test); };
     if (all([](const py::handle& v) { return py::isinstance<py::bool_>(v); }) && py::len(value) > 0) return value.cast<std::vector<bool>>();
-    if (all([](const py::handle& v) { return py::isinstance<py::int_>(v) && !py::isinstance<py::bool_>(v); })) return value.cast<std::vector<int64_t>>();
+    if (all([&](const py::handle& v) { return py::isinstance<py::int_>(v) && !py::isinstance<py::bool_>(v) && fits(v); })) return value.cast<std::vector<int64_t>>();
     if (all([](const py::handle& v) { return py::isinstance<py::float_>(v) || py::isinstance<py::int_>(v); })) return value.cast<std::vector<double>>();
   }
-  throw py::type_error("cresset: attribute " + name + " of a composite is bool, int, float, str, torch.dtype, None or a list of numbers, not " +
+  throw py::type_error("cresset: attribute " + name + " of a composite is bool, int (of 64 bits), float, str, torch.dtype, None or a list of numbers, not " +
                        py::repr(value).cast<std::string>());
 }
 

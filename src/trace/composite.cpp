@@ -24,15 +24,16 @@ std::string* forever(const std::string& text) { return new std::string(text); }
 // Operators live as long as the process; equal ones are one object.
 const Operator* intern(const std::string& name, int version, std::vector<std::string> attributes, Body body) {
   static auto* known = new std::map<std::string, const Operator*>;
-  std::string key = name + '|' + std::to_string(version) + '|' + body.graph.hash;
-  for (const std::string& a : attributes) key += '|' + a;
-  const Operator*& op = (*known)[key];
+  // Programs are told apart by name and overload.
+  std::string overload = std::to_string(version) + '|' + body.graph.hash;
+  for (const std::string& a : attributes) overload += '|' + a;
+  const Operator*& op = (*known)[name + '|' + overload];
   if (op) return op;
   auto* names = new std::vector<const char*>;
   for (const std::string& a : attributes) names->push_back(forever(a)->c_str());
   names->push_back(nullptr);
   const char* own = forever(name)->c_str();
-  return op = new Operator{own, forever(body.graph.hash)->c_str(), new Counter("cresset::" + name), own, nullptr, names->data(), version, new Body(std::move(body))};
+  return op = new Operator{own, forever(overload)->c_str(), new Counter("cresset::" + name), own, nullptr, names->data(), version, new Body(std::move(body))};
 }
 
 }  // namespace

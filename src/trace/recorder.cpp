@@ -158,6 +158,11 @@ void Recorder::tensors(const c10::List<std::optional<at::Tensor>>& list, const c
 }
 
 void Recorder::scalar(const at::Scalar& value) {
+  if (op_.composite) {
+    // What runs a composite whole is told its numbers, with one type: whatever the user wrote, of floating tensors they are floats.
+    bool floating = !operands_.empty() && operands_[0] && c10::isFloatingType(operands_[0].type().dtype);
+    return attribute(floating && value.isIntegral(false) ? Attribute(value.toDouble()) : attribute_of(value));
+  }
   key_.push_back(uint64_t(value.type()));
   number_operand(value, true);
 }

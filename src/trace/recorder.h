@@ -44,7 +44,7 @@ class Recorder {
   void tensors(const c10::List<std::optional<at::Tensor>>& list, const char* argument);  // index, index_put
 
   /// A Scalar, or a float that an optimizer changes. It becomes a program input at once if the operator is in place and
-  /// no gradient is recorded (an optimizer), otherwise when its value is first seen to change at its site.
+  /// no gradient is recorded (an optimizer), otherwise when its value is first seen to change at its site. A composite's stays an attribute.
   void scalar(const at::Scalar& value);
   void scalar(const std::optional<at::Scalar>& value);
   /// A Scalar that is always a program input (fused optimizers' lr, a generator's seed and offset).

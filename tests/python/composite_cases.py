@@ -1,0 +1,120 @@
+"""Calls of every composite in the catalogue, with the values of its attributes that change what it computes."""
+
+import functools
+import pathlib
+
+import torch
+import torch.nn.functional as F
+import yaml
+
+CATALOGUE = {entry["name"]: entry for entry in yaml.safe_load((pathlib.Path(__file__).parents[2] / "ops" / "composites.yaml").read_text())}
+
+
+def numbers(*shape, low=-3.0, high=3.0):
+    """No two are equal, none is where a function bends."""
+    n = torch.Size(shape).numel()
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(n))
+    return torch.linspace(low + 0.0173, high - 0.0119, n, dtype=torch.float64)[order].reshape(shape)
+
+
+X, IMAGE, LABELS = numbers(4, 6), numbers(2, 4, 6, 6), torch.tensor([1, 5, 0, 5])
+ROW, CHANNELS = numbers(6, low=0.5, high=1.5), numbers(4, low=0.5, high=1.5)
+QUERY = numbers(2, 4, 5, 8, low=-1, high=1)
+BETWEEN = numbers(4, 6, low=0.05, high=0.95)
+
+
+def calls(function, *attributes):
+    return [functools.partial(function, **a) for a in attributes or ({},)]
+
+
+def attention(q, k, v, **attributes):
+    return F.scaled_dot_product_attention(q, k, v, **attributes)
+
+
+# name: the tensors it is called with (floating ones take the dtype that is tested and have gradients), and the calls
+CASES = {
+    "aten.relu": ([X], calls(F.relu)),
+    "aten.gelu": ([X], calls(F.gelu, {}, {"approximate": "tanh"})),
+    "aten.silu": ([X], calls(F.silu)),
+    "aten.mish": ([X], calls(F.mish)),
+    "aten.softplus": ([X], calls(F.softplus, {}, {"beta": 2}, {"beta": 0.5, "threshold": 1.0})),
+    "aten.hardswish": ([X], calls(F.hardswish)),
+    "aten.hardsigmoid": ([2 * X], calls(F.hardsigmoid)),
+    "aten.hardtanh": ([X], calls(F.hardtanh, {}, {"min_val": -0.5, "max_val": 2.0})),
+    "aten.elu": ([X], calls(F.elu, {}, {"alpha": 0.5}) + [F.selu, functools.partial(F.celu, alpha=2.0)]),
+    "aten.leaky_relu": ([X], calls(F.leaky_relu, {}, {"negative_slope": 0.3})),
+    "aten.prelu": ([X, torch.tensor([0.3], dtype=torch.float64)], calls(F.prelu)),
+    "aten.threshold": ([X], [lambda x: F.threshold(x, 0.5, -1.0), lambda x: F.threshold(x, -1.0, 7.0)]),
+    "aten.glu": ([X], calls(F.glu, {}, {"dim": 0})),
+    "aten.log_sigmoid": ([X], calls(F.logsigmoid)),
+    "aten.hardshrink": ([X], calls(F.hardshrink, {}, {"lambd": 1.5})),
+    "aten.softshrink": ([X], calls(F.softshrink, {}, {"lambd": 1.5})),
+    "aten.logit": ([BETWEEN], calls(torch.logit, {}, {"eps": 0.2})),
+    "aten.sigmoid": ([X], calls(torch.sigmoid)),
+    "aten.tanh": ([X], calls(torch.tanh)),
+    "aten.erf": ([X], calls(torch.erf)),
+    "aten.softmax": ([X], calls(F.softmax, {"dim": -1}, {"dim": 0})),
+    "aten.log_softmax": ([X], calls(F.log_softmax, {"dim": -1}, {"dim": 0})),
+    "aten.layer_norm": ([X, ROW, ROW - 1], [lambda x, w, b: F.layer_norm(x, (6,), w, b), lambda x, w, b: F.layer_norm(x, (6,), w, b, eps=0.5),
+                                            lambda x, w, b: F.layer_norm(x, (4, 6)) * w + b]),
+    "aten.rms_norm": ([X, ROW], [lambda x, w: F.rms_norm(x, (6,), w, eps=1e-5), lambda x, w: F.rms_norm(x, (6,), w, eps=0.5), lambda x, w: F.rms_norm(x, (4, 6), eps=1e-5) * w]),
+    "aten.group_norm": ([IMAGE, CHANNELS, CHANNELS - 1], [lambda x, w, b: F.group_norm(x, 2, w, b), lambda x, w, b: F.group_norm(x, 4, w, b), lambda x, w, b: F.group_norm(x, 2, w, b, eps=0.5)]),
+    "aten.batch_norm": ([IMAGE, CHANNELS, CHANNELS - 1],
+                        [lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True, eps=0.5),
+                         lambda x, w, b: F.batch_norm(x, w.detach() - 1, w.detach() + 1, w, b, training=False)]),
+    "aten.scaled_dot_product_attention": ([QUERY, QUERY + 0.5, QUERY - 0.3], calls(attention, {}, {"is_causal": True}, {"scale": 0.9}, {"is_causal": True, "scale": 0.9})),
+    "aten.nll_loss": ([X, LABELS], calls(lambda x, t, **a: F.nll_loss(x, t, **a), {}, {"reduction": "sum"}, {"reduction": "none"}, {"ignore_index": 5})),
+    "aten.mse_loss": ([X, X.flip(0)], calls(F.mse_loss, {}, {"reduction": "sum"}, {"reduction": "none"})),
+    "aten.huber_loss": ([X, X.flip(0)], calls(F.huber_loss, {}, {"delta": 0.3}, {"reduction": "sum"})),
+    "aten.smooth_l1_loss": ([X, X.flip(0)], calls(F.smooth_l1_loss, {}, {"beta": 0.3}, {"reduction": "none"})),
+    "aten.binary_cross_entropy": ([BETWEEN, BETWEEN.flip(0)], calls(lambda x, t, **a: F.binary_cross_entropy(x, t.detach(), **a), {}, {"reduction": "sum"}, {"reduction": "none"})),
+    "aten.binary_cross_entropy_with_logits": ([X, BETWEEN.flip(0), ROW], [
+        lambda x, t, w: F.binary_cross_entropy_with_logits(x, t, pos_weight=w.detach()),
+        lambda x, t, w: F.binary_cross_entropy_with_logits(x, t, w.detach(), reduction="sum")]),
+    "aten.embedding": ([LABELS, numbers(6, 5)], calls(F.embedding, {}, {"padding_idx": 5}, {"scale_grad_by_freq": True})),
+    "aten.dropout": ([X], calls(F.dropout, {"p": 0.25}, {"p": 0.75})),
+    "aten.addmm": ([numbers(5), X, numbers(6, 5)], calls(torch.addmm, {}, {"beta": 0.5, "alpha": 2.0})),
+    "aten.convolution": ([IMAGE, numbers(6, 4, 3, 3, low=-1, high=1), numbers(6)],
+                         calls(F.conv2d, {}, {"stride": 2, "padding": 1}, {"dilation": 2}) + [lambda x, w, b: F.conv2d(x, w[:, :2], b, groups=2),
+                                                                                              lambda x, w, b: F.conv_transpose2d(x, w[:4], b[:4], stride=2, output_padding=1)]),
+    "aten.max_pool2d": ([IMAGE], calls(F.max_pool2d, {"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1}, {"kernel_size": 2, "dilation": 2}, {"kernel_size": 4, "ceil_mode": True})),
+    "aten.avg_pool2d": ([IMAGE], calls(F.avg_pool2d, {"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1}, {"kernel_size": 3, "padding": 1, "count_include_pad": False},
+                                       {"kernel_size": 3, "divisor_override": 2}, {"kernel_size": 4, "ceil_mode": True})),
+    "aten.adaptive_avg_pool2d": ([IMAGE], calls(F.adaptive_avg_pool2d, {"output_size": 2}, {"output_size": (3, 4)})),
+    "aten.upsample_nearest2d": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0}, {"size": (5, 9)})),
+    "aten.upsample_bilinear2d": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "bilinear"}, {"size": (5, 9), "mode": "bilinear", "align_corners": True})),
+    "aten.topk": ([X], calls(torch.topk, {"k": 2}, {"k": 3, "dim": 0}, {"k": 2, "largest": False})),
+    "aten.sort": ([X], calls(torch.sort, {}, {"dim": 0}, {"descending": True})),
+    "aten.cumsum": ([X], calls(torch.cumsum, {"dim": -1}, {"dim": 0}, {"dim": 0, "dtype": torch.float64})),
+    "aten.cumprod": ([X], calls(torch.cumprod, {"dim": -1}, {"dim": 0})),
+    "aten.argmax": ([X], calls(torch.argmax, {}, {"dim": -1}, {"dim": 0, "keepdim": True})),
+    "aten.argmin": ([X], calls(torch.argmin, {}, {"dim": -1}, {"dim": 0, "keepdim": True})),
+}
+
+
+def cases(*, backward=False):
+    """(composite, number of the call) of each, or of those whose gradient is a composite."""
+    return [(name, i) for name, (_, functions) in CASES.items() for i in range(len(functions)) if not backward or "backward" in CATALOGUE[name]]
+
+
+def inputs(name, dtype=torch.float32, device="cpu"):
+    """Leaves; those of floating dtype have gradients."""
+    tensors = [t.to(dtype) if t.is_floating_point() else t for t in CASES[name][0]]
+    return [t.detach().clone().to(device).requires_grad_(t.is_floating_point()) for t in tensors]
+
+
+def flat(results):
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def with_gradients(function):
+    """The function's results, and the gradients of its inputs for a loss in which every element counts differently; None for an input without."""
+
+    def run(*tensors):
+        results = flat(function(*tensors))
+        loss = sum((r * torch.arange(r.numel(), device=r.device).add(1).sin().reshape(r.shape)).sum() for r in results if r.requires_grad)
+        leaves = [t for t in tensors if t.requires_grad]
+        found = iter(torch.autograd.grad(loss, leaves, allow_unused=True) if isinstance(loss, torch.Tensor) else [None] * len(leaves))
+        return results, [next(found) if t.requires_grad else None for t in tensors]
+
+    return run
