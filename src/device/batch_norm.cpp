@@ -9,7 +9,7 @@
 namespace cresset {
 namespace {
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> native_batch_norm(const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                                                                  const std::optional<at::Tensor>& running_mean, const std::optional<at::Tensor>& running_var,
                                                                  bool training, double momentum, double eps) {
   trace::Recorder r(op::native_batch_norm);
@@ -40,7 +40,21 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> native_batch_norm(const at::Tenso
   return r.results(std::make_index_sequence<3>());
 }
 
-TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) { m.impl("native_batch_norm", TORCH_FN(native_batch_norm)); }
+// What torch.compile makes of it where no statistics are moved: the same composite with all of its attributes.
+std::tuple<at::Tensor, at::Tensor, at::Tensor> no_training(const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+                                                           const at::Tensor& running_mean, const at::Tensor& running_var, double momentum, double eps) {
+  return batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps);
+}
+std::tuple<at::Tensor, at::Tensor, at::Tensor> no_statistics(const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+                                                             bool training, double momentum, double eps) {
+  return batch_norm(input, weight, bias, {}, {}, training, momentum, eps);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("native_batch_norm", TORCH_FN(batch_norm));
+  m.impl("_native_batch_norm_legit_no_training", TORCH_FN(no_training));
+  m.impl("_native_batch_norm_legit.no_stats", TORCH_FN(no_statistics));
+}
 
 }  // namespace
 }  // namespace cresset

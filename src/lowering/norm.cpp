@@ -202,8 +202,5 @@ Values _native_batch_norm_legit_functional(Builder& b, Value input, Value weight
   if (!training) results.append({running_mean, running_var});
   return results;
 }
-Values _native_batch_norm_legit_no_training(Builder& b, Value input, Value weight, Value bias, Value running_mean, Value running_var, double momentum, double eps) {
-  return native_batch_norm(b, input, weight, bias, running_mean, running_var, false, momentum, eps);
-}
 
 }  // namespace cresset::lowering::aten

@@ -132,7 +132,8 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
       if (it != input_of.end()) {
         out.input = it->second;
       } else {
-        if (!cell.content()) write(t, make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), at::DimVector(t.sizes())}));
+        // Nobody wrote into it; into an empty one nobody can.
+        if (!cell.content()) cell.set_content(make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), {int64_t(cell.nbytes()) / int64_t(t.itemsize())}}));
         out.result = result_of(cell.content());
       }
     } else {
