@@ -33,6 +33,7 @@ class _Definition:
         self.name, self.version, self.function, self.gradient = name, version, function, None
         self.results = {}  # attributes → pytree of the results, None for those that are no tensors
         self.recorded = {}  # signature → _C.Composite
+        self.without = {}  # signature → which inputs get no gradient
 
     def run(self, attributes, inputs):
         """The tensors among the function's results."""
@@ -60,6 +61,26 @@ class _Definition:
                 found = torch.autograd.grad([r for r, _ in used], targets, [g for _, g in used], allow_unused=True, create_graph=differentiable) if used else [None] * len(targets)
         targets = [t for t, w in zip(inputs, wanted) if w]
         return [torch.zeros_like(t) if g is None else g if differentiable else g.detach() for t, g in zip(targets, found)]
+
+    def without_gradient(self, attributes, wanted, gradients, inputs):
+        """Which inputs get no gradient from these results' gradients: None, as from the plain function, and not zeros."""
+        size = lambda s: s if isinstance(s, int) else s.node.hint
+        like = lambda t: None if t is None else torch.empty([size(s) for s in t.shape], dtype=t.dtype, device="meta")
+        signature = (attributes, tuple(wanted), tuple(g is None for g in gradients), tuple((t.dim(), t.dtype) for t in inputs))
+        if signature not in self.without:
+            with torch.utils._python_dispatch._disable_current_modes(), torch.enable_grad():
+                leaves = [like(t).requires_grad_(w) for t, w in zip(inputs, wanted)]
+                try:
+                    if self.gradient is not None:
+                        found = iter(self.gradient_given(attributes, wanted, [like(g) for g in gradients], leaves))
+                    else:
+                        used = [r for r, g in zip(self.run(attributes, leaves), gradients) if g is not None and r.requires_grad]
+                        found = iter(torch.autograd.grad(used, [t for t in leaves if t.requires_grad], [torch.empty_like(r) for r in used], allow_unused=True) if used else
+                                     [None] * sum(wanted))
+                    self.without[signature] = [w and next(found) is None for w in wanted]
+                except Exception:  # it does not run on meta tensors; what is wrong with it shows where it is recorded
+                    self.without[signature] = [False] * len(wanted)
+        return self.without[signature]
 
     def gradient_given(self, attributes, wanted, gradients, inputs):
         values, mixed = _decode(attributes)
@@ -226,7 +247,10 @@ class _Call(torch.autograd.Function):
     def backward(ctx, *gradients):
         inputs = ctx.saved_tensors
         wanted = list(ctx.needs_input_grad[2:])
-        if all(g is None for g in gradients):
+        if any(g is not None for g in gradients):
+            without = _registry[ctx.key].without_gradient(ctx.attributes, wanted, gradients, inputs)
+            wanted = [w and not none for w, none in zip(wanted, without)]
+        if all(g is None for g in gradients) or not any(wanted):
             return (None,) * (2 + len(inputs))
         if torch.is_grad_enabled():
             # A derivative of the gradient may follow: it is taken of the decomposition.
@@ -237,6 +261,7 @@ class _Call(torch.autograd.Function):
 
 
 def _call(key, *args, **kwargs):
+    """The results and their structure."""
     definition = _registry[key]
     arguments = definition.signature.bind(*args, **kwargs)
     arguments.apply_defaults()
@@ -245,13 +270,31 @@ def _call(key, *args, **kwargs):
     plain = all(t.device.type != "cresset" for t in inputs) and torch._C._len_torch_dispatch_stack() == 0
     # functorch's transforms look into the function; so there it is its decomposition.
     if plain or torch._C._functorch.peek_interpreter_stack() is not None:
-        return definition.function(*args, **kwargs)
+        return pytree.tree_flatten(definition.function(*args, **kwargs))
     shown = _shown(definition.signature, arguments.arguments)
     attributes = _encode({"slots": [["tensor"] if isinstance(v, torch.Tensor) else ["value", v] for v in flat], "tree": pytree.treespec_dumps(spec),
                           "shown": shown, "autocast": _autocast_modes()})
     results = iter(_Call.apply(key, attributes, *inputs))
-    absent, out = definition.results[attributes]
-    return pytree.tree_unflatten([None if a else next(results) for a in absent], out)
+    absent, structure = definition.results[attributes]
+    return [None if a else next(results) for a in absent], structure
+
+
+def _places(structure):
+    """A pytree of numbers in terms that Dynamo can take for a constant: (number,), or (kind, keys, places)."""
+    if isinstance(structure, dict):
+        return "dict", tuple(structure), tuple(map(_places, structure.values()))
+    if isinstance(structure, (list, tuple)):
+        return "list" if isinstance(structure, list) else "tuple", (), tuple(map(_places, structure))
+    return (structure,)
+
+
+def _placed(results, places):
+    """tree_unflatten in such terms; it can't trace PyTorch's."""
+    if len(places) == 1:
+        return results[places[0]]
+    kind, keys, inner = places
+    values = [_placed(results, place) for place in inner]
+    return dict(zip(keys, values)) if kind == "dict" else tuple(values) if kind == "tuple" else values
 
 
 class Composite:
@@ -262,13 +305,19 @@ class Composite:
         functools.update_wrapper(self, definition.function)
 
         def call(*args, **kwargs):
-            return _call(key, *args, **kwargs)
+            results, structure = _call(key, *args, **kwargs)
+            self._places = _places(pytree.tree_unflatten(range(len(results)), structure))
+            return results
 
-        # Dynamo does not look inside: the call is one node of its graph.
-        self._call = torch._dynamo.allow_in_graph(functools.wraps(definition.function)(call))
+        # Dynamo does not look inside: the call is one node of its graph, whose results are a list. Where they belong is a constant.
+        self._in_graph = torch._dynamo.allow_in_graph(functools.wraps(definition.function)(call))
+        self._places_in_graph = torch._dynamo.assume_constant_result(lambda: self._places)
 
     def __call__(self, *args, **kwargs):
-        return self._call(*args, **kwargs)
+        if torch.compiler.is_dynamo_compiling():
+            results = self._in_graph(*args, **kwargs)
+            return _placed(results, self._places_in_graph())
+        return pytree.tree_unflatten(*_call(self._key, *args, **kwargs))
 
     def backward(self, function):
         """Decorator: `function(*gradients, *arguments, **attributes)` returns a gradient, or None, for each tensor among the arguments; a

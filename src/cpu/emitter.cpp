@@ -105,7 +105,11 @@ IR KernelEmitter::to_memory(mlir::Type t, IR v) {
     IR half = b.CreateTrunc(rounded, v->getType()->getWithNewType(b.getInt16Ty()));
     return b.CreateBitCast(half, v->getType()->getWithNewType(b.getBFloatTy()));
   }
-  if (t.isF16()) return b.CreateFPTrunc(v, v->getType()->getWithNewType(memory_type(t)));
+  if (t.isF16()) {  // not contracted with a truncation from f64, for which there is no instruction
+    llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+    b.clearFastMathFlags();
+    return b.CreateFPTrunc(v, v->getType()->getWithNewType(memory_type(t)));
+  }
   if (t.isInteger(1)) return b.CreateZExt(v, v->getType()->getWithNewType(b.getInt8Ty()));
   return v;
 }

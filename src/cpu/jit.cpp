@@ -134,7 +134,10 @@ llvm::Expected<std::shared_ptr<Code>> link_object(std::unique_ptr<llvm::MemoryBu
   auto tracker = (*jit)->getMainJITDylib().createResourceTracker();
   if (auto error = (*jit)->addObjectFile(tracker, std::move(object))) return error;
   auto address = (*jit)->lookup(entry);
-  if (!address) return address.takeError();
+  if (!address) {
+    llvm::consumeError(tracker->remove());  // the name is free for another attempt
+    return address.takeError();
+  }
   return std::make_shared<LinkedCode>(address->toPtr<void*>(), std::move(tracker));
 }
 
