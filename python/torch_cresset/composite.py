@@ -349,6 +349,7 @@ def composite(name, *, version=1):
         same = sum(1 for key in _registry if key.partition("#")[0] == name)
         key = name if not same else f"{name}#{same}"
         _registry[key] = definition
+        _C.define_composite(name)
         return Composite(definition, key)
 
     return decorate

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import pathlib
+import warnings
 
 from . import _C
 
@@ -30,10 +31,12 @@ def composites(only="all", except_=()):
 
     only, except_: a pattern or a list of them: a name with globs and conditions, as "aten.gelu*", "softmax", "all", "none" or
     "aten.gelu{dtype=f32|bf16, rank=2, approximate=tanh}" (keys: version; dtype, rank and shape of the first operand; attributes).
-    Blocks nest; outside of them CRESSET_COMPOSITES decides. What is pending at either end runs there. Raises ValueError for a malformed pattern.
+    Blocks nest; outside of them CRESSET_COMPOSITES decides. What is pending at either end runs there. Raises ValueError for a malformed pattern,
+    or a name that is no composite's; warns of one that may yet be defined, but is nearly one that is.
     """
     text = ",".join(_patterns(only) + ["-" + pattern for pattern in _patterns(except_)]) or "none"
-    _C.check_composites(text)
+    for warning in _C.check_composites(text):
+        warnings.warn(f"cresset: {warning}", stacklevel=3)
     before = _C.own_composites()
     _C.set_composites(text)
     try:

@@ -27,7 +27,7 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
         left = iter(stand_ins)
         args, kwargs = pytree.tree_unflatten([next(left) if isinstance(v, torch.Tensor) else v for v in flat], spec)
         if isinstance(function, torch.nn.Module):
-            results = torch.func.functional_call(function, dict(zip(state, left)), args, kwargs, tie_weights=False)
+            results = torch.func.functional_call(function, dict(zip(state, left)), args, kwargs)
         else:
             results = function(*args, **kwargs)
         outputs = [v for v in pytree.tree_leaves(results) if isinstance(v, torch.Tensor)]

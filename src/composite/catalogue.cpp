@@ -1,6 +1,8 @@
 #include "composite/catalogue.h"
 
 #include <map>
+#include <mutex>
+#include <set>
 
 namespace cresset::composite {
 
@@ -22,6 +24,28 @@ const Entry* find_composite(llvm::StringRef name) {
   }();
   auto it = by_name->find(name.str());
   return it == by_name->end() ? nullptr : it->second;
+}
+
+namespace {
+struct Defined {
+  std::mutex mutex;
+  std::set<std::string> names;
+};
+Defined& defined() {
+  static auto* d = new Defined;
+  return *d;
+}
+}  // namespace
+
+void define_composite(const std::string& name) {
+  std::lock_guard lock(defined().mutex);
+  defined().names.insert({name, name + "_backward"});
+}
+std::vector<std::string> composite_names() {
+  std::lock_guard lock(defined().mutex);
+  std::set<std::string> all = defined().names;
+  for (const Entry& e : catalogue()) all.insert(e.name);
+  return {all.begin(), all.end()};
 }
 
 const std::vector<Scalar>& scalar_references() {

@@ -29,6 +29,11 @@ const std::vector<Entry>& catalogue();
 /// By its name or a foreign one; null if it is neither.
 const Entry* find_composite(llvm::StringRef name);
 
+/// Makes the name of a user's composite, and of its gradient, known to those who misspell it.
+void define_composite(const std::string& name);
+/// The names of the catalogue and of users, sorted.
+std::vector<std::string> composite_names();
+
 using Function = std::function<double(double)>;
 
 /// What an element-wise composite computes.

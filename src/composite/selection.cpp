@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "composite/catalogue.h"
 #include "composite/decompose.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
@@ -61,6 +62,31 @@ std::vector<std::string> split(const std::string& text) {
   return trimmed;
 }
 
+// Values that nothing can have are mistakes.
+void check_values(const std::string& filter, StringRef key, const std::vector<std::string>& values) {
+  static const char* const dtypes[] = {"bf16", "f16", "f32", "f64", "i1", "i8", "i16", "i32", "i64", "ui8", "complex<f32>", "complex<f64>"};
+  for (const std::string& value : values) {
+    if (key == "dtype" && !llvm::is_contained(dtypes, StringRef(value)))
+      throw std::invalid_argument("composite filter '" + filter + "': '" + value + "' is no dtype; write one of " + llvm::join(ArrayRef(dtypes), ", "));
+    if ((key == "rank" || key == "version") && !llvm::all_of(value, llvm::isDigit))
+      throw std::invalid_argument("composite filter '" + filter + "': " + key.str() + " is a number, not '" + value + "'");
+  }
+}
+
+bool is_glob(StringRef name) { return name.find_first_of("*?[") != StringRef::npos; }
+
+// The name that was probably meant, or "".
+std::string nearest(StringRef name, const std::vector<std::string>& names) {
+  std::string best;
+  unsigned distance = std::max<unsigned>(2, unsigned(name.size()) / 4) + 1;
+  for (const std::string& candidate : names) {
+    StringRef shown = candidate;
+    if (!name.contains('.')) shown.consume_front("aten.");
+    if (unsigned d = name.edit_distance(shown, true, distance); d < distance) best = candidate, distance = d;
+  }
+  return best;
+}
+
 std::string signature(Operation* op) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -79,6 +105,9 @@ Filter::Filter(const std::string& text) {
   name_ = name.trim().str();
   if (name_.empty()) throw std::invalid_argument("composite filter '" + text + "' has no name; write as in aten.gelu{dtype=f32}");
   if (name_ == "all") name_ = "*";
+  const Entry* entry = find_composite(name_);
+  if (!entry && !StringRef(name_).contains('.')) entry = find_composite("aten." + name_);
+  if (entry) name_ = entry->name;
   if (!rest.empty() && !rest.consume_back("}")) throw std::invalid_argument("composite filter '" + text + "' lacks its closing brace");
   for (const std::string& condition : split(rest.str())) {
     auto [key, values] = StringRef(condition).split('=');
@@ -87,6 +116,7 @@ Filter::Filter(const std::string& text) {
     SmallVector<StringRef> each;
     values.split(each, '|');
     for (StringRef v : each) all.push_back(v.trim().str());
+    check_values(text, key.trim(), all);
     conditions_.push_back({key.trim().str(), std::move(all)});
   }
 }
@@ -104,12 +134,32 @@ Selection::Selection(const std::string& text) {
     text_ += (text_.empty() ? "" : ",") + part;
   }
 }
+std::vector<std::string> Selection::check_names(const std::vector<std::string>& others) const {
+  std::vector<std::string> names = composite_names(), warnings;
+  names.insert(names.end(), others.begin(), others.end());
+  for (const auto& [filter, keep] : filters_) {
+    StringRef name = filter.name();
+    if (is_glob(name) || llvm::is_contained(names, filter.name())) continue;
+    std::string meant = nearest(name, names), text = "composite filter '" + filter.name() + "': there is no such composite";
+    if (!meant.empty()) text += "; did you mean " + meant + "?";
+    if (name.starts_with("aten.") || !name.contains('.')) throw std::invalid_argument(meant.empty() ? text + "; docs/composites.md lists those of ATen" : text);
+    if (!meant.empty()) warnings.push_back(text);
+  }
+  return warnings;
+}
+
 bool Selection::keeps(stablehlo::CompositeOp op) const {
   // Exclusions alone leave the rest.
   bool keep = !filters_.empty() && !filters_.front().second && text_.rfind("none", 0) != 0;
   for (const auto& [filter, keeps] : filters_)
     if (filter.matches(op)) keep = keeps;
   return keep;
+}
+
+std::vector<std::string> names_in(ModuleOp module) {
+  std::vector<std::string> names;
+  module.walk([&](stablehlo::CompositeOp op) { names.push_back(op.getName().str()); });
+  return names;
 }
 
 void Report::add(stablehlo::CompositeOp op, const std::string& became, const std::string& why) {

@@ -19,9 +19,10 @@ class Filter {
   /// Throws std::invalid_argument that says what is wrong with the text.
   explicit Filter(const std::string& text);
   bool matches(mlir::stablehlo::CompositeOp op) const;
+  const std::string& name() const { return name_; }
 
  private:
-  std::string name_;
+  std::string name_;  ///< of the catalogue, if it was a foreign one of that
   std::vector<std::pair<std::string, std::vector<std::string>>> conditions_;  // key, values of which one must be
 };
 
@@ -31,6 +32,9 @@ class Selection {
   /// Throws std::invalid_argument.
   explicit Selection(const std::string& text = "all");
   bool keeps(mlir::stablehlo::CompositeOp op) const;
+  /// Looks for misspelt names among the filters without globs. Throws std::invalid_argument if one is ATen's by its namespace, or by having none, but neither in the catalogue nor a
+  /// user's nor among `others`. Returns what to warn of: names that may yet be defined, but are nearly one that is.
+  std::vector<std::string> check_names(const std::vector<std::string>& others = {}) const;
   /// Equal for equal selections; part of a program's key.
   const std::string& text() const { return text_; }
 
@@ -38,6 +42,9 @@ class Selection {
   std::string text_;
   std::vector<std::pair<Filter, bool>> filters_;
 };
+
+/// The names of a module's composites.
+std::vector<std::string> names_in(mlir::ModuleOp module);
 
 /// What became of the composites of a program.
 class Report {

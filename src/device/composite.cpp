@@ -6,6 +6,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "composite/catalogue.h"
 #include "trace/composite.h"
 
 namespace cresset {
@@ -135,6 +136,7 @@ Tensors Composite::State::record(const std::string& suffix, const Tensors& input
 Composite::Composite(std::string name, int version, Function function, Gradient backward) : state_(std::make_shared<State>()) {
   TORCH_CHECK_VALUE(name.find('.') != std::string::npos && name.front() != '.' && name.back() != '.', "cresset: a composite's name has a namespace, as in acme.swiglu; not ", name);
   TORCH_CHECK_VALUE(version >= 1, "cresset: composite ", name, ": version is a number from 1 on, not ", version);
+  composite::define_composite(name);
   state_->name = std::move(name);
   state_->version = version;
   state_->function = std::move(function);

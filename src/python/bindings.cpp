@@ -2,6 +2,7 @@
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "composite/catalogue.h"
 #include "cresset/metrics.h"
 #include "cresset/plugins.h"
 #include "device/generator.h"
@@ -95,6 +96,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   });
   m.def("load_plugin", &load_plugin, py::arg("path"), release);
   m.def("check_composites", &trace::check_composites);
+  m.def("define_composite", &composite::define_composite);
   m.def("set_composites", &trace::set_composites, release);
   m.def("own_composites", &trace::own_composites);
   m.def("composites", &trace::composites);

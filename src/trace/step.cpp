@@ -146,9 +146,12 @@ bool raises() {
   return !text || std::string_view(text) != "0";
 }
 
-composite::Selection selection_of(const std::string& text) {
+composite::Selection selection_of(const std::string& text, std::vector<std::string>* warnings = nullptr) {
   try {
-    return composite::Selection(text);
+    composite::Selection selection(text);
+    auto found = selection.check_names();
+    if (warnings) *warnings = std::move(found);
+    return selection;
   } catch (const std::invalid_argument& error) {
     TORCH_CHECK_VALUE(false, "cresset: ", error.what());
   }
@@ -192,7 +195,11 @@ std::string composites() {
   const char* text = std::getenv("CRESSET_COMPOSITES");
   return text && *text ? text : "all";
 }
-void check_composites(const std::string& text) { selection_of(text); }
+std::vector<std::string> check_composites(const std::string& text) {
+  std::vector<std::string> warnings;
+  selection_of(text, &warnings);
+  return warnings;
+}
 std::string own_composites() { return state().composites; }
 void set_composites(const std::string& text) {
   std::lock_guard lock(trace_mutex());

@@ -63,8 +63,8 @@ std::shared_ptr<Program> program_for(const Graph& graph);
 
 /// Which composites stay whole (composite::Selection) from here on; what is pending runs first. "" goes back to CRESSET_COMPOSITES.
 void set_composites(const std::string& selection);
-/// Raises a ValueError that says what is wrong with the text.
-void check_composites(const std::string& selection);
+/// Raises a ValueError that says what is wrong with the text. Returns what to warn of (Selection::check_names).
+std::vector<std::string> check_composites(const std::string& selection);
 std::string composites();
 std::string own_composites();  ///< as set, or ""
 

@@ -5,12 +5,18 @@
 // RUN: cresset-opt --decompose-composites="filter=acme.outer{dtype=bf16}" %s | FileCheck %s --check-prefix=KEEP
 // RUN: cresset-opt --decompose-composites=filter=all,-acme.outer %s | FileCheck %s --check-prefix=KEEP
 // RUN: not cresset-opt --decompose-composites="filter=acme.outer{dtype}" %s 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: not cresset-opt --decompose-composites="filter=aten.gelo" %s 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: cresset-opt --decompose-composites="filter=acme.outr" %s 2>&1 | FileCheck %s --check-prefixes=NEAR,KEEP
+// RUN: cresset-opt --decompose-composites="filter=aten.gelu,vendor.other" %s 2>&1 | FileCheck %s --check-prefixes=FINE,KEEP
 // RUN: cresset-opt --composites-to-custom-calls %s | FileCheck %s --check-prefix=CALL
 
 // RUN: cresset-opt --decompose-composites=filter=acme.inner %s | FileCheck %s --check-prefix=INNER
 
 // INNER: stablehlo.composite "acme.outer"
 // INNER-NOT: acme.inner
+// NONE: error: composite filter 'aten.gelo': there is no such composite; did you mean aten.gelu?
+// NEAR: warning: composite filter 'acme.outr': there is no such composite; did you mean acme.outer?
+// FINE-NOT: warning
 // BAD: 'dtype' is no condition; write key=value
 // CALL: stablehlo.custom_call @acme.outer(%{{.*}}) {api_version = 4 : i32, backend_config = {beta = 2.000000e+00 : f64}} : (tensor<4xf32>) -> tensor<4xf32>
 // CALL-NOT: func.func private

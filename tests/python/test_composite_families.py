@@ -408,7 +408,7 @@ def test_6_unused_results(name):
     x, w = numbers(3, 5).float(), numbers(5, low=0.5, high=1.5).float()
     eager = function(x, w)[:n] if n > 1 else [function(x, w)[0]]
     forms = set()
-    for subset in itertools.chain.from_iterable(itertools.combinations(range(n), k) for k in range(1, n + 1)):
+    for subset in itertools.chain.from_iterable(itertools.combinations(range(n), k) for k in {1, 2, n}):
         def some(x, w):
             results = flat(function(x, w))
             return [results[i] for i in subset]
@@ -470,7 +470,7 @@ HALF = {torch.bfloat16: dict(rtol=2e-2, atol=2e-2), torch.float16: dict(rtol=4e-
 @pytest.mark.parametrize("dtype", HALF, ids=lambda d: str(d)[6:])
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("aten.dropout", "aten.argmax", "aten.argmin", "aten.topk", "aten.sort")])
 def test_7_dtypes_of_results_and_gradients_are_eager_s(name, dtype, road):
-    for function in CASES[name][1][:1] if road == "compile" else CASES[name][1]:
+    for function in CASES[name][1][:1]:
         try:
             results, gradients = with_gradients(function)(*inputs(name, dtype))
         except RuntimeError as error:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 
 import pytest
 import torch
@@ -298,8 +299,37 @@ def test_compiled_functions_follow_the_block():
     assert whys == [False, True, False]
 
 
-@pytest.mark.parametrize("pattern, message", [("aten.gelu{dtype=f32", "lacks its closing brace"), ("aten.gelu{dtype}", "is no condition"), ("{rank=2}", "has no name")])
-def test_malformed_patterns(pattern, message):
+@pytest.mark.parametrize("pattern, message", [
+    ("aten.gelu{dtype=f32", "lacks its closing brace"), ("aten.gelu{dtype}", "is no condition"), ("{rank=2}", "has no name"),
+    ("aten.gelu{dtype=f32|float16}", "'float16' is no dtype; write one of bf16, f16"), ("all{rank=two}", "rank is a number, not 'two'"),
+    ("aten.gelo", "'aten.gelo': there is no such composite; did you mean aten.gelu?"), ("gelu_backwards", "did you mean aten.gelu_backward?"),
+    ("softmax,-aten.layernorm{rank=2}", "did you mean aten.layer_norm?"), ("aten.frobnicate", "no such composite; docs/composites.md lists"),
+])
+def test_mistaken_patterns(pattern, message):
     with pytest.raises(ValueError, match=message):
         with torch_cresset.composites(pattern):
             pass
+
+
+def test_a_name_that_may_yet_be_defined():
+    torch_cresset.composite("acme.rotary")(lambda x: x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Somebody's who has not been imported yet, a gradient's, globs, and foreign names of the catalogue.
+        with torch_cresset.composites(["vendor.fused", "acme.rotary", "acme.rotary_backward", "aten.gelo*", "*_backwards", "odml.gelu"], except_=["tenstorrent.rms_norm"]):
+            pass
+    with pytest.warns(UserWarning, match="'acme.rotari': there is no such composite; did you mean acme.rotary?") as caught:
+        with torch_cresset.composites("acme.rotari"):
+            pass
+    assert caught[0].filename == __file__
+
+
+def test_operators_and_foreign_names_select():
+    for pattern in ("tenstorrent.gelu", "aten.gelu.default", "aten.gelu", "gelu"):
+        with torch_cresset.composites([pattern, "aten._softmax"]):
+            assert {c.name for c in torch_cresset.explain(step) if "not among" not in c.why} == {"aten.gelu", "aten.softmax"}
+
+
+def test_a_mistake_in_the_environment():
+    result = run(MODEL + "step()", CRESSET_COMPOSITES="aten.gelo")
+    assert "cresset: composite filter 'aten.gelo': there is no such composite; did you mean aten.gelu?" in result.stderr
