@@ -61,7 +61,11 @@ class ThreadPool {
     }
     if (parked_.load() > 0) wake_.notify_all();
     job.work();
-    while (busy_.load(std::memory_order_acquire) != 0) _mm_pause();
+    // Where cores are short, the worker that is waited for may need this one.
+    for (int spins = 0; busy_.load(std::memory_order_acquire) != 0; ++spins) {
+      if (spins < kSpins) _mm_pause();
+      else std::this_thread::yield();
+    }
   }
 
  private:
