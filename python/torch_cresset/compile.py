@@ -13,7 +13,9 @@ import warnings
 
 import torch
 from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.split_module import split_module
+from torch.utils.checkpoint import CheckpointPolicy
 
 from . import _C
 
@@ -194,7 +196,23 @@ def _whole():
             op._dispatch_cache.clear()
 
 
+# Whole operators that are also pieces of others' spellings, as the tanh of a GELU.
+_PIECES = {"aten.tanh", "aten.sigmoid", "aten.erf"}
+
+
+def _partition(joint, inputs, **options):
+    """Forward and backward as two graphs. Results of whole operators are saved for the backward. Pieces of what is written by hand are computed again there, where raising
+    the gradient needs all of them: gelu_backward is seen from x, not from the tanh inside."""
+    for node in joint.graph.nodes:
+        name = str(node.target).removesuffix(".default")
+        if node.op == "call_function" and _C.is_composite(name) and name not in _PIECES:
+            node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+    with torch._functorch.config.patch(ban_recompute_used_far_apart=False, ban_recompute_long_fusible_chains=False, ban_recompute_materialized_backward=False,
+                                       ban_recompute_reductions=False):
+        return min_cut_rematerialization_partition(joint, inputs, **options)
+
+
 def backend(module, inputs, **_):
     """The backend function that Dynamo calls with an FX graph and example inputs."""
     with _whole():
-        return aot_autograd(fw_compiler=_compile, bw_compiler=_compile)(module, inputs)
+        return aot_autograd(fw_compiler=_compile, bw_compiler=_compile, partition_fn=_partition)(module, inputs)

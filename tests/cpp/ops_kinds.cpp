@@ -64,12 +64,12 @@ TEST(Operators, SeveralResults) {
   });
 }
 TEST(Operators, AConditionThatIsNotMetFallsBack) {
-  at::Tensor gradient = at::ones({3, 4}), indices = at::tensor({0, 1, 0});
+  at::Tensor self = at::ones({3}), index = at::tensor({0, 1, 0}), source = at::tensor({1., 2., 6.}, at::kFloat);
   reset_counters();
-  at::Tensor ours = at::embedding_dense_backward(gradient.to(kDevice), indices.to(kDevice), 5, -1, true);
-  EXPECT_EQ(counters()["aten::embedding_dense_backward"], 1);
-  EXPECT_EQ(counters()["cresset::embedding_dense_backward"], 0);
-  EXPECT_TRUE(at::allclose(ours.cpu(), at::embedding_dense_backward(gradient, indices, 5, -1, true)));
+  at::Tensor ours = at::scatter_reduce(self.to(kDevice), 0, index.to(kDevice), source.to(kDevice), "mean");
+  EXPECT_EQ(counters()["aten::scatter_reduce"] + counters()["aten::scatter_reduce.two"], 1);
+  EXPECT_EQ(counters()["cresset::scatter_reduce"], 0);
+  EXPECT_TRUE(at::allclose(ours.cpu(), at::scatter_reduce(self, 0, index, source, "mean")));
 }
 TEST(Operators, ErrorsAreEagers) {
   at::Tensor a = at::ones({3}).to(kDevice), b = at::ones({4}).to(kDevice);
