@@ -107,6 +107,8 @@ std::optional<double> binary(Operation* op, double x, double y) {
   if (isa<PowOp>(op)) return std::pow(x, y);
   if (isa<MaxOp>(op)) return std::isnan(x) || x > y ? x : y;
   if (isa<MinOp>(op)) return std::isnan(x) || x < y ? x : y;
+  if (isa<RemOp>(op)) return std::fmod(x, y);
+  if (isa<XorOp>(op)) return double((x != 0) != (y != 0));
   if (isa<AndOp>(op)) return double(x != 0 && y != 0);
   if (isa<OrOp>(op)) return double(x != 0 || y != 0);
   if (auto compare = dyn_cast<CompareOp>(op)) {
@@ -137,6 +139,24 @@ bool is_pointwise(Operation* op) {
   if (isa<CompareOp, IsFiniteOp>(op)) return is_float(op->getOperand(0));
   return isa<NegOp, ExpOp, Expm1Op, LogOp, Log1pOp, TanhOp, LogisticOp, SqrtOp, RsqrtOp, CbrtOp, AbsOp, SignOp, FloorOp, CeilOp, AddOp, SubtractOp, MulOp, DivOp, PowOp,
              MaxOp, MinOp, SelectOp, ClampOp, chlo::ErfOp, chlo::ErfcOp, chlo::SquareOp, chlo::SinhOp, chlo::CoshOp>(op) && is_float(op->getResult(0));
+}
+
+bool is_elementwise(Operation* op) {
+  if (is_pointwise(op)) return true;
+  if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType())) return false;
+  if (isa<AndOp, OrOp, NotOp, XorOp>(op)) return is_bool(op->getResult(0));
+  return isa<AddOp, SubtractOp, MulOp, DivOp, RemOp, MaxOp, MinOp, NegOp, AbsOp, SignOp, CompareOp, SelectOp, ClampOp, ConvertOp>(op);
+}
+
+std::optional<double> element(Operation* op, ArrayRef<double> operands) {
+  if (auto formula = formula_of(op)) return (*formula)(operands[0]);
+  if (auto gradient = gradient_of(op)) return (*gradient)(operands[0], operands[1]);
+  if (isa<SelectOp>(op)) return operands[0] != 0 ? operands[1] : operands[2];
+  if (isa<ClampOp>(op)) return std::min(std::max(operands[1], operands[0]), operands[2]);
+  bool integers = isa<IntegerType>(type_of(op->getResult(0)).getElementType());
+  if (isa<ConvertOp>(op) && integers) return is_bool(op->getResult(0)) ? double(operands[0] != 0) : std::trunc(operands[0]);
+  auto result = operands.size() == 1 ? unary(op, operands[0]) : operands.size() == 2 ? binary(op, operands[0], operands[1]) : std::nullopt;
+  return result && integers && isa<DivOp>(op) ? std::trunc(*result) : result;
 }
 
 std::optional<double> constant_number(Value v) {
@@ -202,6 +222,10 @@ std::optional<Row> Evaluator::compute(Value v) {
     auto row = reduces_ ? reduce(reduction) : std::nullopt;
     return row ? row : fail();
   }
+  if (auto product = dyn_cast<DotGeneralOp>(op)) {
+    auto row = reduces_ ? dot(product) : std::nullopt;
+    return row ? row : fail();
+  }
   if (!is_pointwise(op)) return fail();
 
   SmallVector<const Row*, 3> operands;
@@ -252,10 +276,13 @@ bool Evaluator::keeps_rows(BroadcastInDimOp op) {
 }
 
 std::optional<Row> Evaluator::reduce(ReduceOp op) {
-  if (op.getNumOperands() != 2 || shape_of(op->getOperand(0)) != ArrayRef<int64_t>(space_.shape)) return std::nullopt;
+  if (op.getNumOperands() != 2) return std::nullopt;
+  ArrayRef<int64_t> from = shape_of(op->getOperand(0));
   SmallVector<int64_t> dims(op.getDimensions());
   llvm::sort(dims);
-  if (dims != space_.reduced) return std::nullopt;
+  bool whole = from == ArrayRef<int64_t>(space_.shape) && dims == space_.reduced;
+  // Over dimensions of size 1 a reduction is a reshape.
+  if (!whole && !llvm::all_of(dims, [&](int64_t d) { return from[d] == 1; })) return std::nullopt;
   Block& body = op.getBody().front();
   if (llvm::range_size(body) != 2) return std::nullopt;
   Operation& reducer = body.front();
@@ -266,9 +293,37 @@ std::optional<Row> Evaluator::reduce(ReduceOp op) {
   auto init = constant_number(op->getOperand(1));
   if (!init) return std::nullopt;
   if (isa<AddOp>(reducer) && *init != 0) return std::nullopt;
+  if (!whole) {
+    for (double& v : row) v = *binary(&reducer, *init, v);
+    return row;
+  }
   double result = *init;
   for (int64_t i = 0; i < n_; ++i) result = *binary(&reducer, result, row.size() == 1 ? row[0] : row[size_t(i)]);
   return Row{result};
+}
+
+// A row's product with another, as einsum writes a sum of squares.
+std::optional<Row> Evaluator::dot(DotGeneralOp op) {
+  if (!is_row_product(op)) return std::nullopt;
+  auto n = op.getDotDimensionNumbers();
+  SmallVector<int64_t> dims(n.getLhsContractingDimensions());
+  llvm::sort(dims);
+  if (shape_of(op.getLhs()) != ArrayRef<int64_t>(space_.shape) || dims != space_.reduced) return std::nullopt;
+  const Row *found = get(op.getLhs()), *other = found ? get(op.getRhs()) : nullptr;
+  if (!other) return std::nullopt;
+  found = get(op.getLhs());
+  double sum = 0;
+  for (int64_t i = 0; i < n_; ++i) sum += (found->size() == 1 ? (*found)[0] : (*found)[i]) * (other->size() == 1 ? (*other)[0] : (*other)[i]);
+  return Row{sum};
+}
+
+bool is_row_product(Operation* op) {
+  auto product = dyn_cast<DotGeneralOp>(op);
+  if (!product || !is_float(product) || product.getLhs().getType() != product.getRhs().getType()) return false;
+  auto n = product.getDotDimensionNumbers();
+  return n.getLhsBatchingDimensions() == n.getRhsBatchingDimensions() && n.getLhsContractingDimensions() == n.getRhsContractingDimensions() &&
+         !n.getLhsContractingDimensions().empty() && llvm::is_sorted(n.getLhsBatchingDimensions()) &&
+         n.getLhsBatchingDimensions().size() + n.getLhsContractingDimensions().size() == shape_of(product.getLhs()).size();
 }
 
 }  // namespace cresset::composite

@@ -37,8 +37,15 @@ inline bool is_narrow(mlir::Value v) { return type_of(v).getElementType().getInt
 
 /// An operation that is evaluated element by element: arithmetic, comparisons, conversions between floats, composites with a formula.
 bool is_pointwise(mlir::Operation* op);
+/// The same with arithmetic on integers and bools.
+bool is_elementwise(mlir::Operation* op);
+/// One element of it, from its operands' elements.
+std::optional<double> element(mlir::Operation* op, mlir::ArrayRef<double> operands);
 /// One number in all elements: a splat constant, also broadcast or converted.
 std::optional<double> constant_number(mlir::Value v);
+
+/// A product of rows with rows of the same place, summed: one number for each row.
+bool is_row_product(mlir::Operation* op);
 
 class Evaluator {
  public:
@@ -53,6 +60,7 @@ class Evaluator {
  private:
   std::optional<Row> compute(mlir::Value v);
   std::optional<Row> reduce(mlir::stablehlo::ReduceOp op);
+  std::optional<Row> dot(mlir::stablehlo::DotGeneralOp op);
   bool keeps_rows(mlir::stablehlo::BroadcastInDimOp op);
   const Space& space_;
   int64_t n_;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "composite/decompose.h"
+#include "composite/raise_attention.h"
 #include "composite/raise_rows.h"
 #include "composite/raise_scalar.h"
 #include "composite/region.h"
@@ -39,6 +40,7 @@ void raise(ModuleOp module, RaiseReport* report) {
     Program program(module, function);
     // Norms and softmax before what is element-wise, forward before backward: a gradient is known by its forward's values.
     raise_rows(program, *report);
+    raise_attention(program, *report);
     raise_scalars(program, *report);
     raise_row_gradients(program, *report);
     raise_scalar_gradients(program, *report);

@@ -11,7 +11,10 @@ using namespace mlir::stablehlo;
 
 constexpr size_t kMaxCuts = 32;
 
-Program::Program(ModuleOp module, func::FuncOp function) : module(module), block(function.getBody().front()), symbols_(module) {
+Program::Program(ModuleOp module, func::FuncOp function) : module(module), block(function.getBody().front()), symbols_(module) { renumber(); }
+
+void Program::renumber() {
+  positions_.clear();
   for (auto [i, op] : llvm::enumerate(block)) positions_[&op] = int64_t(i);
 }
 
@@ -47,36 +50,15 @@ CompositeOp Program::outline(const Entry& entry, DictionaryAttr attributes, Arra
     if (!op || llvm::is_contained(inputs, v) || !region.insert({positions_.lookup(op), op}).second) continue;
     work.append(op->operand_begin(), op->operand_end());
   }
-  Location loc = outputs[0].getLoc();
-  OpBuilder b(module.getContext());
-  SmallVector<Type> input_types, result_types;
-  for (Value v : inputs) input_types.push_back(v.getType());
-
-  b.setInsertionPointToEnd(module.getBody());
-  std::string name;
-  do name = entry.name + ".raised_" + std::to_string(counts_[entry.name]++);
-  while (symbols_.lookup(name));
-  auto body = func::FuncOp::create(b, loc, name, b.getFunctionType(input_types, {}));
-  body.setPrivate();
-  Block* inside = body.addEntryBlock();
-  b.setInsertionPointToEnd(inside);
-  IRMapping map;
-  map.map(inputs, inside->getArguments());
-  for (auto& [position, op] : region) b.clone(*op, map);
-  SmallVector<Value> returned;
-  for (Value v : outputs) returned.push_back(map.lookup(v));
-  if (extend) extend(b, returned);
-  func::ReturnOp::create(b, loc, returned);
-  for (Value v : returned) result_types.push_back(v.getType());
-  body.setType(b.getFunctionType(input_types, result_types));
-  symbols_.insert(body);
-
-  Operation* last = nullptr;
-  for (Value v : inputs)
-    if (Operation* op = v.getDefiningOp(); op && (!last || positions_.lookup(last) < positions_.lookup(op))) last = op;
-  if (last) b.setInsertionPointAfter(last);
-  else b.setInsertionPointToStart(&block);
-  auto composite = CompositeOp::create(b, loc, result_types, inputs, entry.name, attributes, name, uint32_t(entry.version));
+  auto composite = insert(entry, attributes, inputs, outputs[0].getLoc(), [&](OpBuilder& b, ArrayRef<Value> arguments) {
+    IRMapping map;
+    for (auto [input, argument] : llvm::zip(inputs, arguments)) map.map(input, argument);
+    for (auto& [position, op] : region) b.clone(*op, map);
+    SmallVector<Value> returned;
+    for (Value v : outputs) returned.push_back(map.lookup(v));
+    if (extend) extend(b, returned);
+    return returned;
+  });
   // Between its inputs and what it replaces, as far as order matters.
   positions_[composite] = positions_.lookup(outputs[0].getDefiningOp());
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -89,6 +71,50 @@ CompositeOp Program::outline(const Entry& entry, DictionaryAttr attributes, Arra
       it->second->erase();
     }
   return composite;
+}
+
+CompositeOp Program::insert(const Entry& entry, DictionaryAttr attributes, ArrayRef<Value> inputs, Location loc,
+                            const std::function<SmallVector<Value>(OpBuilder&, ArrayRef<Value>)>& body) {
+  OpBuilder b(module.getContext());
+  SmallVector<Type> input_types, result_types;
+  for (Value v : inputs) input_types.push_back(v.getType());
+  b.setInsertionPointToEnd(module.getBody());
+  std::string name;
+  do name = entry.name + ".raised_" + std::to_string(counts_[entry.name]++);
+  while (symbols_.lookup(name));
+  auto function = func::FuncOp::create(b, loc, name, b.getFunctionType(input_types, {}));
+  function.setPrivate();
+  Block* inside = function.addEntryBlock();
+  b.setInsertionPointToEnd(inside);
+  SmallVector<Value> returned = body(b, SmallVector<Value>(inside->getArguments()));
+  b.setInsertionPointToEnd(inside);
+  func::ReturnOp::create(b, loc, returned);
+  for (Value v : returned) result_types.push_back(v.getType());
+  function.setType(b.getFunctionType(input_types, result_types));
+  symbols_.insert(function);
+
+  Operation* last = nullptr;
+  for (Value v : inputs)
+    if (Operation* op = v.getDefiningOp(); op && (!last || positions_.lookup(last) < positions_.lookup(op))) last = op;
+  if (last) b.setInsertionPointAfter(last);
+  else b.setInsertionPointToStart(&block);
+  auto composite = CompositeOp::create(b, loc, result_types, inputs, entry.name, attributes, name, uint32_t(entry.version));
+  positions_[composite] = last ? positions_.lookup(last) : -1;
+  return composite;
+}
+
+void Program::replace(Value v, Value by) {
+  v.replaceAllUsesWith(by);
+  SmallVector<Operation*> work{v.getDefiningOp()};
+  while (!work.empty()) {
+    Operation* op = work.pop_back_val();
+    if (!op || !op->use_empty() || op->getBlock() != &block || !isMemoryEffectFree(op)) continue;
+    for (Value operand : op->getOperands())
+      if (Operation* above = operand.getDefiningOp(); above && !llvm::is_contained(work, above)) work.push_back(above);
+    llvm::erase(work, op);
+    positions_.erase(op);
+    op->erase();
+  }
 }
 
 bool narrows(Value v, ArrayRef<Value> inputs) {

@@ -17,11 +17,18 @@ class Program {
   mlir::ModuleOp module;
   mlir::Block& block;
   int64_t position(mlir::Value v) const;
+  /// Takes note of operations that were created.
+  void renumber();
 
   /// Replaces `outputs` by the results of a composite over `inputs` whose decomposition is the operations between them. `extend` may add operations to the
   /// decomposition and change what it returns. The composite stands behind the last of its inputs.
   mlir::stablehlo::CompositeOp outline(const Entry& entry, mlir::DictionaryAttr attributes, mlir::ArrayRef<mlir::Value> inputs, mlir::ArrayRef<mlir::Value> outputs,
                                        const std::function<void(mlir::OpBuilder&, llvm::SmallVectorImpl<mlir::Value>&)>& extend = {});
+  /// A composite over `inputs`, behind the last of them, whose decomposition is written anew.
+  mlir::stablehlo::CompositeOp insert(const Entry& entry, mlir::DictionaryAttr attributes, mlir::ArrayRef<mlir::Value> inputs, mlir::Location loc,
+                                      const std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder&, mlir::ArrayRef<mlir::Value>)>& body);
+  /// Replaces a value; what only it needed is removed.
+  void replace(mlir::Value v, mlir::Value by);
   mlir::DictionaryAttr attributes(mlir::ArrayRef<Constant> constants);
 
  private:

@@ -252,8 +252,30 @@ void printDotDimensionNumbers(AsmPrinter& p, Operation*, DotDimensionNumbersAttr
   pair("contracting_dims", dims.getLhsContractingDimensions(), dims.getRhsContractingDimensions());
 }
 
+// `algorithm = <lhs_precision_type = bf16, …>`, as JAX writes it where a product of bf16 is accumulated in f32. What one product with f32 accumulation does is what any
+// dot_general here does, so it needs no attribute; other algorithms (several products for more precision) are refused.
+ParseResult parse_dot_algorithm(OpAsmParser& p) {
+  auto loc = p.getCurrentLocation();
+  if (p.parseEqual() || p.parseLess()) return failure();
+  auto one = [&]() -> ParseResult {
+    StringRef key, word;
+    int64_t number;
+    if (p.parseKeyword(&key) || p.parseEqual()) return failure();
+    if (succeeded(p.parseOptionalKeyword(&word, {"true", "false"}))) return success();
+    if (auto parsed = p.parseOptionalInteger(number); parsed.has_value())
+      return failed(*parsed) || number != 1 ? ParseResult(p.emitError(loc) << "a dot algorithm with " << key << " = " << number << " is not supported") : success();
+    Type type;
+    if (p.parseType(type)) return failure();
+    if (key == "accumulation_type" && !type.isF32() && !type.isF64()) return p.emitError(loc) << "a dot algorithm that accumulates in " << type << " is not supported";
+    return success();
+  };
+  if (p.parseCommaSeparatedList(one)) return failure();
+  return p.parseGreater();
+}
+
 ParseResult parsePrecisionConfig(OpAsmParser& p, ArrayAttr& config) {
   if (failed(p.parseOptionalComma())) return success();
+  if (succeeded(p.parseOptionalKeyword("algorithm"))) return parse_dot_algorithm(p);
   SmallVector<Attribute> all;
   auto one = [&]() -> ParseResult {
     auto loc = p.getCurrentLocation();
@@ -267,7 +289,8 @@ ParseResult parsePrecisionConfig(OpAsmParser& p, ArrayAttr& config) {
   if (p.parseKeyword("precision") || p.parseEqual() || p.parseCommaSeparatedList(AsmParser::Delimiter::Square, one))
     return failure();
   config = p.getBuilder().getArrayAttr(all);
-  return success();
+  if (failed(p.parseOptionalComma())) return success();
+  return failure(p.parseKeyword("algorithm") || parse_dot_algorithm(p));
 }
 void printPrecisionConfig(OpAsmPrinter& p, Operation*, ArrayAttr config) {
   if (!config) return;

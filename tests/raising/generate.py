@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import torch
 
+import heldout
 import torch_cresset
 
 HERE = pathlib.Path(__file__).parent
@@ -188,7 +189,16 @@ def main():
         write("spellings", "jax_gradient_" + name, expected, lowered(lambda g, *a: jax.vjp(function, *a)[1](g), [X, *arguments]))
     for name, (expected, function, arguments) in TORCH.items():
         write("spellings", "torch_" + name, expected, torch_cresset.stablehlo(function, *arguments))
-    for name, (function, arguments) in MISSES.items():
+    for table in (heldout.ACTIVATIONS, heldout.NORMS, heldout.ATTENTION, heldout.LOSSES):
+        for name, (expected, function, arguments) in table.items():
+            write("spellings", "heldout_" + name, expected, lowered(function, arguments))
+    for name, (expected, function, arguments) in heldout.GRADIENTS.items():
+        gradient = jnp.ones_like(function(*arguments))
+        write("spellings", "heldout_gradient_" + name, expected, lowered(lambda g, *a: jax.vjp(function, *a)[1](g), [gradient, *arguments]))
+    for name, (expected, function, arguments) in heldout.TORCH.items():
+        with torch_cresset.composites("none"):
+            write("spellings", "heldout_torch_" + name, expected, torch_cresset.stablehlo(function, *arguments))
+    for name, (function, arguments) in [*MISSES.items(), *heldout.MISSES.items()]:
         write("misses", name, [], lowered(function, arguments))
 
 

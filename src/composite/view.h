@@ -1,0 +1,43 @@
+// A value seen in another order of dimensions and another shape: transposed, then reshaped.
+#pragma once
+
+#include "composite/sampler.h"
+
+namespace cresset::composite {
+
+inline bool is_identity(mlir::ArrayRef<int64_t> permutation) {
+  for (auto [k, d] : llvm::enumerate(permutation))
+    if (int64_t(k) != d) return false;
+  return true;
+}
+
+struct View {
+  mlir::Value value;
+  llvm::SmallVector<int64_t> permutation;  ///< of the value's dimensions
+  llvm::SmallVector<int64_t> sizes;        ///< of the view
+  int passed = 0;                          ///< factors between the value and where it was looked for
+
+  bool is_value() const { return type_of(value).getShape() == mlir::ArrayRef<int64_t>(sizes) && is_identity(permutation); }
+  /// The value's element for a place in the view.
+  int64_t element(mlir::ArrayRef<int64_t> at) const;
+  /// The view as a value, made behind the value; and a value of the view's shape seen as the value again.
+  mlir::Value make(mlir::OpBuilder& b) const;
+  mlir::Value undo(mlir::OpBuilder& b, mlir::Value viewed) const;
+};
+
+/// The views of a value as `rank` dimensions in which each of its dimensions is one of them; dimensions of size 1 come and go.
+std::vector<View> views(mlir::Value v, size_t rank);
+
+/// The way from a value up to one it is computed from.
+struct Path {
+  llvm::SmallVector<mlir::Value> values;  ///< from the lower one to the upper
+  /// Which element of the upper value an element of the lower one comes from.
+  std::optional<Indices> chase(mlir::ArrayRef<int64_t> at) const { return chase(at, values.size() - 1); }
+  std::optional<Indices> chase(mlir::ArrayRef<int64_t> at, size_t steps) const;
+};
+/// Through element-wise and layout operations to the first value that `found` accepts.
+std::optional<Path> climb(mlir::Value from, const std::function<bool(mlir::Value)>& found);
+/// Values that hold the same elements, up to a constant factor: from `v` upwards.
+Path same_elements(mlir::Value v);
+
+}  // namespace cresset::composite

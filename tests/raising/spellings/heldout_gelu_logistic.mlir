@@ -1,0 +1,29 @@
+// EXPECT: aten.gelu approximate=tanh
+module @jit_gelu_of_logistic attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<4x16xf32>) -> (tensor<4x16xf32> {jax.result_info = "result"}) {
+    %cst = stablehlo.constant dense<0.797884583> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %1 = stablehlo.multiply %0, %arg0 : tensor<4x16xf32>
+    %2 = chlo.square %arg0 : tensor<4x16xf32> -> tensor<4x16xf32>
+    %cst_0 = stablehlo.constant dense<4.471500e-02> : tensor<f32>
+    %3 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %4 = stablehlo.multiply %3, %2 : tensor<4x16xf32>
+    %cst_1 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %5 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %6 = stablehlo.add %5, %4 : tensor<4x16xf32>
+    %7 = stablehlo.multiply %1, %6 : tensor<4x16xf32>
+    %cst_2 = stablehlo.constant dense<2.000000e+00> : tensor<f32>
+    %8 = stablehlo.broadcast_in_dim %cst_2, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %9 = stablehlo.multiply %8, %7 : tensor<4x16xf32>
+    %10 = stablehlo.negate %9 : tensor<4x16xf32>
+    %11 = stablehlo.exponential %10 : tensor<4x16xf32>
+    %cst_3 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %12 = stablehlo.broadcast_in_dim %cst_3, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %13 = stablehlo.add %12, %11 : tensor<4x16xf32>
+    %cst_4 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %14 = stablehlo.broadcast_in_dim %cst_4, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %15 = stablehlo.divide %14, %13 : tensor<4x16xf32>
+    %16 = stablehlo.multiply %arg0, %15 : tensor<4x16xf32>
+    return %16 : tensor<4x16xf32>
+  }
+}

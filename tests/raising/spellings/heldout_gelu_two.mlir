@@ -1,0 +1,24 @@
+// EXPECT: aten.gelu approximate=tanh
+module @jit_gelu_sum_of_two attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<4x16xf32>) -> (tensor<4x16xf32> {jax.result_info = "result"}) {
+    %cst = stablehlo.constant dense<5.000000e-01> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %1 = stablehlo.multiply %0, %arg0 : tensor<4x16xf32>
+    %cst_0 = stablehlo.constant dense<5.000000e-01> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %cst_0, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %3 = stablehlo.multiply %2, %arg0 : tensor<4x16xf32>
+    %cst_1 = stablehlo.constant dense<0.797884583> : tensor<f32>
+    %4 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %5 = stablehlo.multiply %4, %arg0 : tensor<4x16xf32>
+    %6 = stablehlo.multiply %arg0, %arg0 : tensor<4x16xf32>
+    %7 = stablehlo.multiply %6, %arg0 : tensor<4x16xf32>
+    %cst_2 = stablehlo.constant dense<0.0356774069> : tensor<f32>
+    %8 = stablehlo.broadcast_in_dim %cst_2, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+    %9 = stablehlo.multiply %8, %7 : tensor<4x16xf32>
+    %10 = stablehlo.add %5, %9 : tensor<4x16xf32>
+    %11 = stablehlo.tanh %10 : tensor<4x16xf32>
+    %12 = stablehlo.multiply %3, %11 : tensor<4x16xf32>
+    %13 = stablehlo.add %1, %12 : tensor<4x16xf32>
+    return %13 : tensor<4x16xf32>
+  }
+}
