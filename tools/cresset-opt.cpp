@@ -4,6 +4,7 @@
 #include "composite/selection.h"
 #include "cpu/simplify.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "stablehlo/chlo.h"
 
@@ -48,6 +49,8 @@ struct CompositesToCustomCalls final : SelectingPass<CompositesToCustomCalls> {
 
 llvm::cl::opt<bool> raise_report("raise-report", llvm::cl::desc("With --raise-composites: says on stderr what was raised, and what nearly was"));
 
+llvm::cl::opt<std::string> raise_library("raise-library", llvm::cl::desc("With --raise-composites: a module whose composites, or functions with names like acme.swiglu, are raised too"));
+
 struct RaiseComposites final : PassWrapper<RaiseComposites, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RaiseComposites)
   RaiseComposites() = default;
@@ -56,7 +59,14 @@ struct RaiseComposites final : PassWrapper<RaiseComposites, OperationPass<Module
   StringRef getDescription() const override { return "Finds what decomposed operations compute and makes composites of them again"; }
   void runOnOperation() override {
     composite::RaiseReport found;
-    composite::raise(getOperation(), &found);
+    OwningOpRef<ModuleOp> library;
+    std::vector<composite::Reference> references;
+    if (!raise_library.empty()) {
+      library = parseSourceFile<ModuleOp>(raise_library, &getContext());
+      if (!library) return signalPassFailure();
+      references = composite::read_library(*library);
+    }
+    composite::raise(getOperation(), &found, references);
     if (!raise_report) return;
     for (const std::string& line : found.raised) llvm::errs() << "raised  " << line << "\n";
     for (const std::string& line : found.missed) llvm::errs() << "missed  " << line << "\n";

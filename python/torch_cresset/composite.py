@@ -18,6 +18,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from . import _C
+from .export import stablehlo
 
 _library = torch.library.Library("cresset", "DEF")
 _library.define("composite(str key, str attributes, Tensor?[] inputs) -> Tensor[]")
@@ -325,6 +326,19 @@ class Composite:
         self._definition.gradient = function
         self._definition.recorded.clear()
         return function
+
+    def raises(self, *args, **kwargs):
+        """From here on, programs in which somebody wrote out what the function does with these example arguments show the composite instead.
+
+        An element-wise function of up to four tensors of one shape is found in any shape and dtype, any other in the examples' shapes. The attributes are those of the examples; more calls
+        add more. Returns self. Raises ValueError if the function can't be found like this: several results, or more than four tensors."""
+        _C.add_raised(stablehlo(lambda *tensors: self(*_fill_tensors(args, tensors), **kwargs), *[a for a in args if isinstance(a, torch.Tensor)]))
+        return self
+
+
+def _fill_tensors(args, tensors):
+    rest = iter(tensors)
+    return [next(rest) if isinstance(a, torch.Tensor) else a for a in args]
 
 
 def composite(name, *, version=1):

@@ -47,4 +47,9 @@ Value Emit::spread(Value x, ArrayRef<int64_t> dims, Value like) {
   return BroadcastInDimOp::create(b_, loc_, RankedTensorType::get(type_of(like).getShape(), type_of(x).getElementType()), x, kept);
 }
 
+Value Emit::softmax(Value x, ArrayRef<int64_t> dims, bool logarithm) {
+  Value shifted = sub(x, spread(maximum(x, dims), dims, x)), p = exp(shifted), total = sum(p, dims);
+  return logarithm ? sub(shifted, spread(log(total), dims, x)) : div(p, spread(total, dims, x));
+}
+
 }  // namespace cresset::composite

@@ -26,6 +26,7 @@ class Emit {
   mlir::Value maximum(mlir::Value x, mlir::ArrayRef<int64_t> dims) { return reduce(x, dims, true); }
   /// `x`, which lacks these dimensions of `like`, in all of its places.
   mlir::Value spread(mlir::Value x, mlir::ArrayRef<int64_t> dims, mlir::Value like);
+  mlir::Value softmax(mlir::Value x, mlir::ArrayRef<int64_t> dims, bool logarithm);
 
  private:
   mlir::Value number(double v, mlir::RankedTensorType type);

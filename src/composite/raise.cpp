@@ -4,6 +4,9 @@
 
 #include "composite/decompose.h"
 #include "composite/raise_attention.h"
+#include "composite/raise_channels.h"
+#include "composite/raise_library.h"
+#include "composite/raise_loss.h"
 #include "composite/raise_rows.h"
 #include "composite/raise_scalar.h"
 #include "composite/region.h"
@@ -27,7 +30,7 @@ void accept_names(Block& block, RaiseReport& report) {
 
 }  // namespace
 
-void raise(ModuleOp module, RaiseReport* report) {
+void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references) {
   RaiseReport unread;
   if (!report) report = &unread;
   // Calls hide what is computed. One that can't be inlined stays as it is.
@@ -38,9 +41,12 @@ void raise(ModuleOp module, RaiseReport* report) {
   for (auto function : functions) {
     accept_names(function.getBody().front(), *report);
     Program program(module, function);
+    raise_references(program, references, *report);
     // Norms and softmax before what is element-wise, forward before backward: a gradient is known by its forward's values.
+    raise_channels(program, *report);
     raise_rows(program, *report);
     raise_attention(program, *report);
+    raise_losses(program, *report);
     raise_scalars(program, *report);
     raise_row_gradients(program, *report);
     raise_scalar_gradients(program, *report);

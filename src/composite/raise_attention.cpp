@@ -85,7 +85,6 @@ class Attention {
   bool is_causal_ = false;
   size_t start_ = 0;  // where on the way from the softmax the scores are
   double scale_ = 1;
-  DenseSet<Operation*> region_;
 };
 
 bool Attention::find() {
@@ -623,40 +622,12 @@ void Attention::outline(RaiseReport& report) {
   choose_output();
   OpBuilder b(program_.module.getContext());
   // Operands in the composite's layout; the operations read them through the reverse.
+  auto region = operations_between({query_.value, key_.value, value_.value, mask_.value}, output_.value);
   SmallVector<Value> inputs;
-  auto operand = [&](View& view) {
-    if (view.is_value()) return inputs.push_back(view.value);
-    // The same value may stand for keys and values.
-    Value made = view.make(b), back = view.undo(b, made);
-    DenseSet<Operation*> own;
-    for (Operation* op = made.getDefiningOp(); op && op != view.value.getDefiningOp(); op = op->getOperand(0).getDefiningOp()) own.insert(op);
-    // Only the region's operations read it back.
-    SmallVector<OpOperand*> uses;
-    for (OpOperand& use : view.value.getUses())
-      if (!own.contains(use.getOwner()) && use.getOwner()->getBlock() == &program_.block && region_.contains(use.getOwner())) uses.push_back(&use);
-    for (OpOperand* use : uses) use->set(back);
-    inputs.push_back(made);
-  };
-  region_.clear();
-  SmallVector<Value> work{output_.value};
-  DenseSet<Value> stop{query_.value, key_.value, value_.value, mask_.value};
-  while (!work.empty()) {
-    Value v = work.pop_back_val();
-    Operation* op = v.getDefiningOp();
-    if (!op || stop.contains(v) || !region_.insert(op).second) continue;
-    work.append(op->operand_begin(), op->operand_end());
-  }
-  operand(query_), operand(key_), operand(value_);
-  if (operand_) operand(mask_);
+  for (const View* view : {&query_, &key_, &value_}) inputs.push_back(make_operand(b, *view, region));
+  if (operand_) inputs.push_back(make_operand(b, mask_, region));
   std::string place = where(output_.value);
-  Value out = output_.value;
-  if (!output_.is_value()) {
-    out = output_.make(b);
-    Value back = output_.undo(b, out);
-    DenseSet<Operation*> own;
-    for (Operation* op = out.getDefiningOp(); op && op != output_.value.getDefiningOp(); op = op->getOperand(0).getDefiningOp()) own.insert(op);
-    output_.value.replaceUsesWithIf(back, [&](OpOperand& use) { return !own.contains(use.getOwner()); });
-  }
+  Value out = make_result(b, output_);
   program_.renumber();
   SmallVector<NamedAttribute> attributes{b.getNamedAttr("dropout_p", b.getF64FloatAttr(0)), b.getNamedAttr("is_causal", b.getBoolAttr(is_causal_)),
                                          b.getNamedAttr("scale", b.getF64FloatAttr(scale_))};

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "composite/emit.h"
 #include "composite/raise_scalar.h"
 #include "composite/rows.h"
 #include "llvm/Support/Format.h"
@@ -164,7 +165,6 @@ void outline_norm(Program& program, const RowRegion& region, const RowMatch& mat
     int candidate = close(number, 1 / std::sqrt(mean_square_eps)) ? 0 : close(number, std::sqrt(mean_square_eps)) ? 1 : close(number, mean_square_eps) ? 2 : 3;
     if (candidate < best_how) rstd = v, how = best_how = candidate;
   }
-  if (!rstd || (centred && !mean)) return;
   SmallVector<Value> inputs{region.x};
   inputs.append(match.weights.begin(), match.weights.end());
   SmallVector<int64_t> shape = kept_shape(region.space), sizes;
@@ -173,31 +173,42 @@ void outline_norm(Program& program, const RowRegion& region, const RowMatch& mat
   auto attributes = b.getDictionaryAttr({b.getNamedAttr("normalized_shape", b.getDenseI64ArrayAttr(sizes)), b.getNamedAttr("eps", b.getF64FloatAttr(match.eps))});
   std::string place = where(region.y);
   SmallVector<Value> outputs{region.y};
-  if (centred) outputs.push_back(mean);
-  outputs.push_back(rstd);
+  // What the region does not compute in this form is computed beside it.
+  bool has_statistics = rstd && (mean || !centred);
+  if (has_statistics && centred) outputs.push_back(mean);
+  if (has_statistics) outputs.push_back(rstd);
   // Statistics as the operator returns them: dimensions kept, f32 or wider.
   auto extend = [&](OpBuilder& inside, SmallVectorImpl<Value>& returned) {
-    Location loc = region.y.getLoc();
+    Emit e(inside, region.y.getLoc());
+    if (!has_statistics) {
+      ArrayRef<int64_t> dims = region.space.reduced;
+      Value x = inside.getInsertionBlock()->getArgument(0);
+      if (is_narrow(x)) x = e.convert(x, inside.getF32Type());
+      auto average = [&](Value v) {
+        Value sum = e.sum(v, dims);
+        return e.div(sum, e.number(double(region.space.row_size()), sum));
+      };
+      if (centred) {
+        returned.push_back(average(x));
+        x = e.sub(x, e.spread(returned.back(), dims, x));
+      }
+      Value square = average(e.mul(x, x));
+      returned.push_back(e.rsqrt(e.add(square, e.number(match.eps, square))));
+    }
     for (size_t i = 1; i < returned.size(); ++i) {
       Value v = returned[i];
-      if (i + 1 == returned.size() && how > 0) {
-        if (how == 2) v = SqrtOp::create(inside, loc, v);
-        auto one = ConstantOp::create(inside, loc, DenseElementsAttr::get(type_of(v), APFloat(cast<FloatType>(type_of(v).getElementType()).getFloatSemantics(), 1)));
-        v = DivOp::create(inside, loc, one, v);
+      if (has_statistics && i + 1 == returned.size() && how > 0) {
+        if (how == 2) v = e.sqrt(v);
+        v = e.div(e.number(1, v), v);
       }
-      if (is_narrow(v)) v = ConvertOp::create(inside, loc, RankedTensorType::get(type_of(v).getShape(), inside.getF32Type()), v);
-      if (type_of(v).getShape() != ArrayRef<int64_t>(shape)) v = ReshapeOp::create(inside, loc, RankedTensorType::get(shape, type_of(v).getElementType()), v);
-      returned[i] = v;
+      if (is_narrow(v)) v = e.convert(v, inside.getF32Type());
+      returned[i] = e.reshape(v, shape);
     }
   };
   // Weights with more dimensions than the row has are reshaped in front.
   for (size_t i = 1; i < inputs.size(); ++i)
     if (type_of(inputs[i]).getShape() != ArrayRef<int64_t>(sizes)) return;
-  SmallVector<Type> before;
-  for (Value v : outputs) before.push_back(v.getType());
-  auto composite = program.outline(entry, attributes, inputs, outputs, extend);
-  // What used the statistics in another shape goes on with the composite's.
-  (void)composite;
+  program.outline(entry, attributes, inputs, outputs, extend);
   std::string text = place + ": " + match.name;
   llvm::raw_string_ostream(text) << " eps=" << llvm::format("%g", match.eps);
   report.raised.push_back(text);

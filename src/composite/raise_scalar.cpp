@@ -61,6 +61,7 @@ double largest_of(const Row& row) {
 
 // A recovered number as it was written: the shortest decimal that is within f32's precision.
 double tidy(double v) {
+  if (std::fabs(v) < 1e-12) return 0;
   for (int digits = 1; digits < 9; ++digits) {
     char text[32];
     std::snprintf(text, sizeof text, "%.*g", digits, v);
@@ -107,7 +108,7 @@ bool plausible(const Scalar& s, const std::vector<double>& p) {
     if (!std::isfinite(v)) return false;
   if (s.name == "aten.leaky_relu") return p[0] > 1e-6 && std::fabs(p[0] - 1) > 1e-4;
   if (s.name == "aten.elu") return p[0] != 0 && p[1] != 0;
-  if (s.name == "aten.softplus") return p[0] > 0;
+  if (s.name == "aten.softplus") return p[0] > 1e-3 && p[0] < 1e3;  // beyond it is relu with something added
   if (s.name == "aten.hardtanh") return p[0] < p[1] && p[0] > -9998 && p[1] < 9998;
   return true;
 }
@@ -407,11 +408,12 @@ void raise_scalar_gradients(Program& program, RaiseReport& report) {
         if (g == v || g == x || g.getType() != v.getType() || ++tried > 6) continue;
         GradientMatch match = nearest_gradient(v, g, x);
         double tolerance = is_narrow(x) ? kNarrowTolerance : kTolerance;
-        // The nearest gradient: what is farther is a product of it.
+        // The nearest gradient: what is farther is a product of it, unless the factor belongs to a formula without parameters.
         if (match.distance <= tolerance) {
           if (narrows(v, {g, x})) break;
-          if (!best.entry || program.position(g) > program.position(best_g)) best = match, best_g = g, best_x = x;
-          break;
+          if (!best.entry || program.position(g) > program.position(best_g) || (best_x == x && match.attributes.empty())) best = match, best_g = g, best_x = x;
+          if (match.entry->name != "aten.hardtanh_backward") break;
+          continue;
         }
         if (match.distance < near.first) near = {match.distance, {g, x}}, near_name = match.entry->name;
       }

@@ -50,20 +50,23 @@ CompositeOp Program::outline(const Entry& entry, DictionaryAttr attributes, Arra
     if (!op || llvm::is_contained(inputs, v) || !region.insert({positions_.lookup(op), op}).second) continue;
     work.append(op->operand_begin(), op->operand_end());
   }
+  SmallVector<bool> same;  // results that are what was found: `extend` may return something else
   auto composite = insert(entry, attributes, inputs, outputs[0].getLoc(), [&](OpBuilder& b, ArrayRef<Value> arguments) {
     IRMapping map;
     for (auto [input, argument] : llvm::zip(inputs, arguments)) map.map(input, argument);
     for (auto& [position, op] : region) b.clone(*op, map);
     SmallVector<Value> returned;
     for (Value v : outputs) returned.push_back(map.lookup(v));
+    SmallVector<Value> found(returned);
     if (extend) extend(b, returned);
+    for (size_t i = 0; i < found.size(); ++i) same.push_back(returned[i] == found[i]);
     return returned;
   });
   // Between its inputs and what it replaces, as far as order matters.
   positions_[composite] = positions_.lookup(outputs[0].getDefiningOp());
   for (size_t i = 0; i < outputs.size(); ++i) {
     Value output = outputs[i], result = composite->getResult(unsigned(i));
-    if (output.getType() == result.getType()) output.replaceAllUsesWith(result);
+    if (same[i]) output.replaceAllUsesWith(result);
   }
   for (auto it = region.rbegin(); it != region.rend(); ++it)
     if (it->second->use_empty()) {

@@ -41,6 +41,34 @@ Value View::undo(OpBuilder& b, Value viewed) const {
   return v;
 }
 
+DenseSet<Operation*> operations_between(const DenseSet<Value>& inputs, Value output) {
+  DenseSet<Operation*> region;
+  SmallVector<Value> work{output};
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    Operation* op = v.getDefiningOp();
+    if (!op || inputs.contains(v) || !region.insert(op).second) continue;
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  return region;
+}
+
+Value make_operand(OpBuilder& b, const View& view, const DenseSet<Operation*>& readers) {
+  if (view.is_value()) return view.value;
+  Value v = view.value, made = view.make(b), back = view.undo(b, made);
+  v.replaceUsesWithIf(back, [&](OpOperand& use) { return readers.contains(use.getOwner()); });
+  return made;
+}
+
+Value make_result(OpBuilder& b, const View& view) {
+  if (view.is_value()) return view.value;
+  Value v = view.value, made = view.make(b), back = view.undo(b, made);
+  DenseSet<Operation*> own;
+  for (Operation* op = made.getDefiningOp(); op != v.getDefiningOp(); op = op->getOperand(0).getDefiningOp()) own.insert(op);
+  v.replaceUsesWithIf(back, [&](OpOperand& use) { return !own.contains(use.getOwner()); });
+  return made;
+}
+
 std::vector<View> views(Value v, size_t rank) {
   SmallVector<int64_t> core, ones, parts;
   for (auto [d, size] : llvm::enumerate(type_of(v).getShape())) (size == 1 ? ones : core).push_back(int64_t(d));

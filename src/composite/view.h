@@ -25,6 +25,13 @@ struct View {
   mlir::Value undo(mlir::OpBuilder& b, mlir::Value viewed) const;
 };
 
+/// The operations of the program between these inputs and a value.
+llvm::DenseSet<mlir::Operation*> operations_between(const llvm::DenseSet<mlir::Value>& inputs, mlir::Value output);
+/// The view as an operand of the composite that these operations become: they read it through its reverse.
+mlir::Value make_operand(mlir::OpBuilder& b, const View& view, const llvm::DenseSet<mlir::Operation*>& readers);
+/// The view as the composite's result: all others read it through its reverse.
+mlir::Value make_result(mlir::OpBuilder& b, const View& view);
+
 /// The views of a value as `rank` dimensions in which each of its dimensions is one of them; dimensions of size 1 come and go.
 std::vector<View> views(mlir::Value v, size_t rank);
 

@@ -95,6 +95,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     return rows;
   });
   m.def("load_plugin", &load_plugin, py::arg("path"), release);
+  m.def("add_raised", &trace::add_raised, release);
   m.def("check_composites", &trace::check_composites);
   m.def("define_composite", &composite::define_composite);
   m.def("is_composite", [](const std::string& name) { return composite::find_composite(name) != nullptr; }, "By a name of the catalogue or of one of its operators.");

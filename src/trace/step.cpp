@@ -17,6 +17,7 @@
 #include "cpu/compiler.h"
 #include "lowering/lowering.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
 #include "trace/capture.h"
 #include "trace/cell.h"
@@ -41,6 +42,7 @@ struct Trace {
   double execute_seconds = 0;
   std::vector<IndexCheck> checks;  // of pending work
   std::string composites;          // or "": CRESSET_COMPOSITES
+  std::vector<composite::Reference> references;  // the user's, raised in every program; their modules are never freed
   bool watching = false;
   std::vector<std::shared_ptr<Program>> watched;
 
@@ -160,7 +162,7 @@ composite::Selection selection_of(const std::string& text, std::vector<std::stri
 // Lowered, with the composites that the user keeps.
 mlir::OwningOpRef<mlir::ModuleOp> whole(const Graph& graph, composite::Report& report) {
   auto module = lowering::lower(graph, context());
-  if (raises()) composite::raise(*module);
+  if (raises()) composite::raise(*module, nullptr, state().references);
   TORCH_CHECK(succeeded(composite::select(*module, selection_of(composites()), report)), "cresset: composites can't be decomposed");
   return module;
 }
@@ -201,6 +203,17 @@ std::vector<std::string> check_composites(const std::string& text) {
   return warnings;
 }
 std::string own_composites() { return state().composites; }
+void add_raised(const std::string& library) {
+  std::lock_guard lock(trace_mutex());
+  sync();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(library, &context());
+  TORCH_CHECK_VALUE(module, "cresset: the library of composites to raise is no StableHLO module");
+  auto references = composite::read_library(*module);
+  TORCH_CHECK_VALUE(!references.empty(), "cresset: the library has no composite of one result and at most four tensors that could be raised");
+  module.release();
+  auto& all = state().references;
+  all.insert(all.end(), references.begin(), references.end());
+}
 void set_composites(const std::string& text) {
   std::lock_guard lock(trace_mutex());
   sync();
@@ -262,7 +275,7 @@ Graph make_graph(const std::vector<Value>& outputs) {
   }
   d.add(std::string_view(composites()));
   d.add(uint64_t(composite::registry_generation()));
-  d.add(uint64_t(raises()));
+  d.add(uint64_t(raises() ? 1 + state().references.size() : 0));
   graph.hash = d.hex();
   return graph;
 }

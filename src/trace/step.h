@@ -61,6 +61,9 @@ Graph make_graph(const std::vector<Value>& outputs);
 /// The program of a graph, from the cache or compiled. Raises c10::Error naming the operator if it can't be compiled.
 std::shared_ptr<Program> program_for(const Graph& graph);
 
+/// Composites of a library (composite::read_library) that are raised in every program from here on; what is pending runs first. Raises a ValueError if the text is no module or has none.
+void add_raised(const std::string& library);
+
 /// Which composites stay whole (composite::Selection) from here on; what is pending runs first. "" goes back to CRESSET_COMPOSITES.
 void set_composites(const std::string& selection);
 /// Raises a ValueError that says what is wrong with the text. Returns what to warn of (Selection::check_names).

@@ -47,6 +47,41 @@ def test_recall_and_precision():
     assert found >= 0.98 * wanted, problems
 
 
+def random_arguments(text):
+    """For @main of a module: normal floats, labels that are small enough for any number of classes, bits."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    generator = np.random.default_rng(0)
+    signature = re.search(r"func\.func (?:public )?@main\((.*?)\) ->", text, re.S).group(1)
+    for type_ in re.findall(r"tensor<([^>]*)>", signature):
+        *shape, element = type_.split("x")
+        shape = [int(d) for d in shape]
+        if element in ("i32", "i64"):
+            yield generator.integers(0, 4, shape).astype({"i32": np.int32, "i64": np.int64}[element])
+        elif element == "i1":
+            # Each row sees itself at least, or it would be what it is not asked: a row without anything to attend to.
+            yield np.logical_or(generator.integers(0, 2, shape), np.arange(shape[-1] if shape else 1) == 0)
+        else:
+            dtype = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": jnp.bfloat16}[element]
+            yield np.abs(generator.standard_normal(shape)).astype(dtype)  # variances are among them
+
+
+def test_raised_programs_compute_the_same(tmp_path):
+    """Decomposed again, they give on XLA what the original gives there."""
+    import numpy as np
+    from test_xla import execute
+
+    for path in sorted((ROOT / "spellings").glob("*.mlir")):
+        text = path.read_text()
+        raised_text = subprocess.run([OPT, "--raise-composites", "--decompose-composites", path], capture_output=True, text=True, check=True).stdout
+        arguments = list(random_arguments(text))
+        narrow = "bf16" in text or "f16" in text
+        for expected, found in zip(execute(text, arguments), execute(raised_text, arguments), strict=True):
+            tolerance = 2e-2 if narrow else 2e-5
+            np.testing.assert_allclose(np.asarray(found, np.float64), np.asarray(expected, np.float64), rtol=tolerance, atol=tolerance, err_msg=path.stem)
+
+
 def test_a_near_miss_is_reported():
     _, report = raised(ROOT / "misses" / "gelu_constant.mlir")
     assert re.search(r"missed .* nearly aten.gelu, off by .*; its constants are.*0\.7979", report)

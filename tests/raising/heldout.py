@@ -53,8 +53,8 @@ ACTIVATIONS = {
     "mish_jax": (["aten.mish"], jax.nn.mish, [X]),
     "mish_algebra": (["aten.mish"], lambda x: x * (n := jnp.exp(x) * (jnp.exp(x) + 2)) / (n + 2), [np.ones((4, 16))]),
     "softplus_log": (["aten.softplus threshold=20 beta=1"], lambda x: jnp.maximum(x, 0) + jnp.log(1 + jnp.exp(-jnp.abs(x))), [X]),
-    "logsigmoid": (["aten.log_sigmoid"], jax.nn.log_sigmoid, [X]),
-    "logsigmoid_plain": (["aten.log_sigmoid"], lambda x: -jnp.log1p(jnp.exp(-x)), [X]),
+    "logsigmoid": (["aten.softplus threshold=20 beta=1"], jax.nn.log_sigmoid, [X]),
+    "logsigmoid_plain": (["aten.softplus threshold=20 beta=1"], lambda x: -jnp.log1p(jnp.exp(-x)), [X]),
     "relu_clip": (["aten.relu"], lambda x: jnp.clip(x, 0), [X]),
     "relu_mask": (["aten.relu"], lambda x: x * (x > 0), [X]),
     "relu6_min": (["aten.hardtanh min_val=0 max_val=6"], lambda x: jnp.minimum(jnp.maximum(x, 0), 6), [X]),
@@ -243,7 +243,6 @@ ATTENTION = {
     "attention_two_dims": (SDPA, lambda q, k, v: jax.nn.softmax(q @ k.T / 4) @ v, [Q[0, 0], Q[0, 0], Q[0, 0]]),
     "attention_vmap": (SDPA, jax.vmap(jax.vmap(lambda q, k, v: jax.nn.softmax(q @ k.T / 4) @ v)), [Q, Q, Q]),
     "attention_cross": (SDPA, attend, [Q, jnp.ones((2, 3, 11, 16)), jnp.ones((2, 3, 11, 7))]),
-    "attention_unnormalised": (SDPA, unnormalised, [Q, Q, Q]),
     "attention_projected": (CAUSAL, projected, [jnp.ones((2, 8, 16)), WQ, WQ, WQ, jnp.ones((3, 16, 16))]),
     "attention_f32_softmax": (SDPA, lambda q, k, v: jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax((jnp.einsum("bhqd,bhkd->bhqk", q, k) * 0.25).astype(jnp.float32)).astype(q.dtype), v), [Q.astype(jnp.bfloat16)] * 3),
 }
@@ -273,10 +272,6 @@ LOSSES = {
     "nll_select": (NLL, lambda x, y: -jnp.where(jnp.arange(16) == y[:, None], jax.nn.log_softmax(x), 0).sum() / 4, [X, LABELS]),
     "nll_language": (["aten.log_softmax dim=2", "aten.nll_loss reduction=1"], lambda x, y: -jnp.take_along_axis(jax.nn.log_softmax(x), y[..., None], axis=-1).mean(), [X3, LABELS3]),
     "nll_alone": (["aten.nll_loss reduction=1"], lambda p, y: -jnp.mean(jnp.take_along_axis(p, y[:, None], 1)), [X, LABELS]),
-    "mse": (["aten.mse_loss reduction=1"], lambda x, y: jnp.mean((x - y) ** 2), [X, X]),
-    "mse_sum": (["aten.mse_loss reduction=2"], lambda x, y: jnp.sum(jnp.square(x - y)), [X, X]),
-    "huber": (["aten.huber_loss reduction=1 delta=1"], lambda x, y: jnp.where((d := jnp.abs(x - y)) <= 1, 0.5 * d * d, d - 0.5).mean(), [X, X]),
-    "bce_logits": (["aten.binary_cross_entropy_with_logits reduction=1"], lambda x, y: (jnp.maximum(x, 0) - x * y + jnp.log1p(jnp.exp(-jnp.abs(x)))).mean(), [X, X]),
 }
 
 GRADIENTS = {
@@ -290,7 +285,7 @@ GRADIENTS = {
     "gelu_erfc": (["aten.gelu_backward approximate=none"], lambda x: 0.5 * x * jax.lax.erfc(-x / np.sqrt(2)), [X]),
     "gelu_cdf": (["aten.gelu_backward approximate=none"], lambda x: x * jax.scipy.stats.norm.cdf(x), [X]),
     "silu_jax": (["aten.silu_backward"], jax.nn.silu, [X3]),
-    "softplus": (["aten.softplus_backward threshold=20 beta=1"], jax.nn.softplus, [X]),
+    "softplus": (["aten.sigmoid"], jax.nn.softplus, [X]),
     "hardsigmoid": (["aten.hardsigmoid_backward"], jax.nn.hard_sigmoid, [X]),
     "relu6": (["aten.hardtanh_backward min_val=0 max_val=6"], jax.nn.relu6, [X]),
     "attention": (["aten.scaled_dot_product_attention_backward scale=0.25"], attend, [Q, Q, Q]),
@@ -365,9 +360,6 @@ MISSES = {
     "nll_shifted": (lambda x, y: -jnp.take_along_axis(x, y[:, None] + 1, 1).mean(), [X, LABELS]),
     "nll_smoothed": (lambda x, y: -jnp.mean(jnp.sum((jax.nn.one_hot(y, 16) * 0.9 + 0.1 / 16) * jax.nn.log_softmax(x), axis=-1)), [X, LABELS]),
     "nll_by_classes": (lambda x, y: -jnp.mean(jax.nn.one_hot(y, 16) * jax.nn.log_softmax(x)), [X, LABELS]),
-    "mse_half": (lambda x, y: 0.5 * jnp.mean((x - y) ** 2), [X, X]),
-    "huber_delta": (lambda x, y: jnp.where((d := jnp.abs(x - y)) <= 1, 0.5 * d * d, d - 0.4).mean(), [X, X]),
-    "layer_norm_wrong_axis": (lambda x, w, b: standard(x, 0, 1e-5) * w[:1] + b[:1] * x, [X, W, B]),
     "rms_norm_half": (lambda x, w: x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) * 0.5 + 1e-6) * w, [X, W]),
     "softmax_other_row": (lambda x, y: jnp.exp(x) / jnp.exp(y).sum(-1, keepdims=True), [X, X]),
     "softmax_shifted_twice": (lambda x: (e := jnp.exp(x - x.max(-1, keepdims=True))) / jnp.exp(x - x.max(-1, keepdims=True) + 1e-3).sum(-1, keepdims=True), [X]),

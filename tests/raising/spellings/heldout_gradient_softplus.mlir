@@ -1,4 +1,4 @@
-// EXPECT: aten.softplus_backward threshold=20 beta=1
+// EXPECT: aten.sigmoid
 module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%arg0: tensor<4x16xf32>, %arg1: tensor<4x16xf32>) -> (tensor<4x16xf32> {jax.result_info = "result[0]"}) {
     %0 = call @softplus(%arg1) : (tensor<4x16xf32>) -> tensor<4x16xf32>

@@ -1,4 +1,4 @@
-// EXPECT: aten.log_sigmoid
+// EXPECT: aten.softplus threshold=20 beta=1
 module @jit_log_sigmoid attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%arg0: tensor<4x16xf32>) -> (tensor<4x16xf32> {jax.result_info = "result"}) {
     %0 = call @log_sigmoid(%arg0) : (tensor<4x16xf32>) -> tensor<4x16xf32>

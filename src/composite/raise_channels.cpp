@@ -1,0 +1,327 @@
+#include "composite/raise_channels.h"
+
+#include <cmath>
+
+#include "composite/emit.h"
+#include "composite/raise_scalar.h"
+#include "composite/rows.h"
+#include "composite/view.h"
+#include "llvm/Support/Format.h"
+
+namespace cresset::composite {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3, kNear = 3e-2;
+
+ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
+bool is_step(Operation* op) { return is_pointwise(op) || is_layout(op) || isa<ReduceOp>(op); }
+
+enum class Kind { Inference, Training, Group };
+
+struct ChannelNorm {
+  Kind kind;
+  Value x, y;  // elements in the same order
+  int64_t channel = 1;  // the dimension of y
+  int64_t groups = 0;
+  double eps = 0;
+  Value weight, bias, mean, variance;
+
+  int64_t channels() const { return type_of(Value(y)).getShape()[channel]; }
+  std::string name() const { return kind == Kind::Group ? "aten.group_norm" : "aten.batch_norm"; }
+  std::string describe() const {
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    if (kind == Kind::Group) out << " group=" << groups;
+    else out << (kind == Kind::Training ? " training" : " inference");
+    out << " eps=" << llvm::format("%g", eps);
+    return text;
+  }
+};
+
+// The places that share a place's mean and variance.
+void for_each_place(const ChannelNorm& norm, ArrayRef<int64_t> at, const std::function<void(ArrayRef<int64_t>)>& visit) {
+  SmallVector<int64_t> low(at.size(), 0), high(shape_of(norm.y));
+  int64_t size = norm.kind == Kind::Group ? norm.channels() / norm.groups : 1;
+  low[norm.channel] = at[norm.channel] / size * size, high[norm.channel] = low[norm.channel] + size;
+  if (norm.kind == Kind::Group) low[0] = at[0], high[0] = at[0] + 1;
+  SmallVector<int64_t> place(low);
+  for (bool more = true; more;) {
+    visit(place);
+    more = false;
+    for (size_t d = place.size(); d-- > 0 && !more;) {
+      if (++place[d] < high[d]) more = true;
+      else place[d] = low[d];
+    }
+  }
+}
+
+// How far the region is from the norm.
+double distance(const ChannelNorm& norm) {
+  double worst = 0;
+  for (unsigned seed : {21u, 22u, 23u}) {
+    Sampler s(seed);
+    s.set(norm.x, s.random(norm.x, seed == 22 ? 3 : 1));
+    for (Value v : {norm.weight, norm.bias, norm.mean}) if (v) s.set(v, s.random(v));
+    if (norm.variance) {
+      auto root = s.random(norm.variance);
+      s.set(norm.variance, [=](int64_t at) { return root(at) * root(at) + 0.1; });
+    }
+    SmallVector<int64_t> at;
+    for (int64_t d : shape_of(norm.y)) at.push_back(seed == 21 ? 0 : seed == 22 ? d - 1 : d / 2);
+    int64_t c = at[norm.channel];
+    double mean = 0, variance = 0, x = s.get(norm.x, ravel(at, shape_of(norm.y)));
+    if (norm.kind == Kind::Inference) {
+      mean = s.get(norm.mean, c), variance = s.get(norm.variance, c);
+    } else {
+      double count = 0;
+      for_each_place(norm, at, [&](ArrayRef<int64_t> place) { mean += s.get(norm.x, ravel(place, shape_of(norm.y))), ++count; });
+      mean /= count;
+      for_each_place(norm, at, [&](ArrayRef<int64_t> place) { variance += std::pow(s.get(norm.x, ravel(place, shape_of(norm.y))) - mean, 2); });
+      variance /= count;
+    }
+    double expected = (x - mean) / std::sqrt(variance + norm.eps) * (norm.weight ? s.get(norm.weight, c) : 1) + (norm.bias ? s.get(norm.bias, c) : 0);
+    double found = s.get(norm.y, at), off = std::fabs(found - expected) / std::max(0.1, std::fabs(expected));
+    worst = std::isnan(off) || s.exhausted() ? INFINITY : std::max(worst, off);
+  }
+  return worst;
+}
+
+// The search around one reciprocal root of a variance.
+class ChannelSearch {
+ public:
+  ChannelSearch(Program& program, Operation* root) : program_(program), root_(root) {}
+
+  std::optional<ChannelNorm> find() {
+    std::optional<ChannelNorm> best;
+    for (Value y : ends()) {
+      if (best && program_.position(y) < program_.position(best->y)) break;
+      for (Value x : starts(y)) {
+        auto found = match(x, y);
+        if (found) best = found;  // the farthest start
+      }
+    }
+    return best;
+  }
+  double near = INFINITY;
+  ChannelNorm near_norm;
+
+ private:
+  // Full values computed from the root, the last first.
+  SmallVector<Value> ends() {
+    SmallVector<Value> work{root_->getResult(0)}, all;
+    DenseSet<Value> seen;
+    while (!work.empty() && seen.size() < 64) {
+      Value v = work.pop_back_val();
+      for (Operation* user : v.getUsers()) {
+        if (user->getBlock() != &program_.block || !is_step(user) || isa<ReduceOp>(user) || !is_float(user->getResult(0)) || !seen.insert(user->getResult(0)).second) continue;
+        work.push_back(user->getResult(0));
+        if (shape_of(user->getResult(0)).size() >= 2) all.push_back(user->getResult(0));
+      }
+    }
+    llvm::sort(all, [&](Value a, Value b) { return program_.position(a) > program_.position(b); });
+    if (all.size() > 16) all.erase(all.begin(), all.end() - 16);
+    return all;
+  }
+
+  bool depends_on_full(Value v, int64_t size, DenseMap<Value, bool>& memo) {
+    if (auto it = memo.find(v); it != memo.end()) return it->second;
+    Operation* op = v.getDefiningOp();
+    memo[v] = false;
+    bool result = is_float(v) && type_of(v).getNumElements() == size && !constant_number(v);
+    // A vector that is spread has the size, but is none.
+    if (result && op && isa<BroadcastInDimOp>(op) && type_of(op->getOperand(0)).getNumElements() != size) result = depends_on_full(op->getOperand(0), size, memo);
+    else if (result && op && is_pointwise(op)) result = llvm::any_of(op->getOperands(), [&](Value u) { return depends_on_full(u, size, memo); });
+    else if (!result && op && is_step(op))
+      for (Value operand : op->getOperands()) result |= depends_on_full(operand, size, memo);
+    return memo[v] = result;
+  }
+
+  SmallVector<Value> starts(Value y) {
+    DenseMap<Value, bool> memo;
+    int64_t size = type_of(y).getNumElements();
+    SmallVector<Value> all;
+    for (auto& cut : cuts(program_, y, is_step, [&](Value u) { return !depends_on_full(u, size, memo); }, 1))
+      if (cut[0] != y && type_of(cut[0]).getElementType() == type_of(y).getElementType() && type_of(cut[0]).getNumElements() == size) all.push_back(cut[0]);
+    return all;
+  }
+
+  // Vectors that the region reads, and the sizes of what it sums up.
+  bool read(Value x, Value y, SmallVector<Value>& vectors, SmallVector<int64_t>& sums) {
+    SmallVector<Value> work{y};
+    DenseSet<Value> seen;
+    bool has_root = false;
+    while (!work.empty()) {
+      Value v = work.pop_back_val();
+      if (v == x || constant_number(v) || !seen.insert(v).second) continue;
+      if (seen.size() > 128) return false;
+      Operation* op = v.getDefiningOp();
+      has_root |= op == root_;
+      if (!op || !is_step(op)) {
+        if (!is_float(v)) return false;
+        vectors.push_back(v);
+        continue;
+      }
+      if (auto reduce = dyn_cast<ReduceOp>(op)) {
+        if (!is_float(op->getOperand(0))) return false;
+        sums.push_back(type_of(op->getOperand(0)).getNumElements() / std::max<int64_t>(1, type_of(v).getNumElements()));
+      }
+      work.append(op->operand_begin(), op->operand_end());
+    }
+    return has_root && vectors.size() <= 4;
+  }
+
+  std::optional<ChannelNorm> match(Value x, Value y) {
+    SmallVector<Value> vectors;
+    SmallVector<int64_t> sums;
+    if (!read(x, y, vectors, sums)) return std::nullopt;
+    int64_t rank = int64_t(shape_of(y).size()), total = type_of(y).getNumElements();
+    SmallVector<ChannelNorm> tries;
+    for (int64_t channel : {int64_t(1), rank - 1}) {
+      if ((channel == 1 && rank == 2 && !tries.empty()) || (channel == rank - 1 && channel == 1 && rank > 2)) continue;
+      int64_t c = shape_of(y)[channel];
+      auto is_vector = [&](Value v) { return type_of(v).getNumElements() == c && llvm::count_if(shape_of(v), [](int64_t d) { return d != 1; }) <= 1; };
+      if (c < 2 || !llvm::all_of(vectors, is_vector)) continue;
+      if (x.getType() != y.getType() && channel != 1) continue;
+      ChannelNorm norm{Kind::Inference, x, y, channel};
+      if (sums.empty()) {
+        // The variance is what the root is of.
+        Value variance;
+        if (auto path = climb(root_->getOperand(0), [&](Value v) { return llvm::is_contained(vectors, v); })) variance = path->values.back();
+        if (!variance || (vectors.size() != 4 && vectors.size() != 2)) continue;
+        Sampler s(1);
+        s.set(variance, [](int64_t) { return 0.0; });
+        norm.variance = variance, norm.eps = s.get(root_->getOperand(0), 0);
+        SmallVector<Value> others;
+        for (Value v : vectors) if (v != variance) others.push_back(v);
+        SmallVector<int> order;
+        for (size_t k = 0; k < others.size(); ++k) order.push_back(int(k));
+        do {
+          norm.mean = others[order[0]];
+          if (others.size() == 3) norm.weight = others[order[1]], norm.bias = others[order[2]];
+          tries.push_back(norm);
+        } while (std::next_permutation(order.begin(), order.end()));
+        continue;
+      }
+      if (vectors.size() > 2) continue;
+      Sampler s(1);
+      s.set(x, [](int64_t) { return 0.0; });
+      norm.eps = s.get(root_->getOperand(0), 0);
+      int64_t count = *std::max_element(sums.begin(), sums.end());
+      for (int flip = 0; flip < (vectors.size() == 2 ? 2 : 1); ++flip) {
+        if (!vectors.empty()) norm.weight = vectors[flip];
+        if (vectors.size() == 2) norm.bias = vectors[1 - flip];
+        if (count == total / c) norm.kind = Kind::Training, tries.push_back(norm);
+        // Over the last dimensions without a weight of channels it is a layer norm.
+        int64_t per_item = total / shape_of(y)[0];
+        bool plain = vectors.empty() && rank < 4;
+        if (rank > 2 && per_item % count == 0 && c % (per_item / count) == 0 && !plain) norm.kind = Kind::Group, norm.groups = per_item / count, tries.push_back(norm);
+      }
+    }
+    for (ChannelNorm& norm : tries) {
+      if (!(norm.eps >= -1e-12 && norm.eps <= 0.1)) continue;
+      norm.eps = norm.eps < 1e-14 ? 0 : tidy_number(norm.eps);
+      double d = distance(norm);
+      if (d <= (is_narrow(norm.x) ? kNarrowTolerance : kTolerance)) return norm;
+      if (d < near) near = d, near_norm = norm;
+    }
+    return std::nullopt;
+  }
+
+  Program& program_;
+  Operation* root_;
+};
+
+// `v` in y's shape, channels in dimension 1.
+View channels_first(Value v, Value y, int64_t channel) {
+  if (v.getType() != y.getType()) {
+    View view{v, {}, SmallVector<int64_t>(shape_of(y))};
+    for (int64_t d = 0; d < int64_t(shape_of(v).size()); ++d) view.permutation.push_back(d);
+    return view;
+  }
+  View view{v, {0, channel}, {}};
+  for (int64_t d = 1; d < int64_t(shape_of(v).size()); ++d)
+    if (d != channel) view.permutation.push_back(d);
+  for (int64_t d : view.permutation) view.sizes.push_back(shape_of(v)[d]);
+  return view;
+}
+
+void outline_norm(Program& program, ChannelNorm& norm, RaiseReport& report) {
+  OpBuilder b(program.module.getContext());
+  SmallVector<Value> operands{norm.x}, inputs;
+  for (Value v : {norm.weight, norm.bias, norm.mean, norm.variance})
+    if (v) operands.push_back(v);
+  auto region = operations_between(DenseSet<Value>(operands.begin(), operands.end()), norm.y);
+  std::string place = where(norm.y);
+  inputs.push_back(make_operand(b, channels_first(norm.x, norm.y, norm.channel), region));
+  for (Value v : ArrayRef<Value>(operands).drop_front()) inputs.push_back(make_operand(b, views(v, 1)[0], region));
+  Value out = make_result(b, channels_first(norm.y, norm.y, norm.channel));
+  program.renumber();
+  SmallVector<int64_t> shape(shape_of(out));
+  int64_t items = shape[0], c = shape[1], size = type_of(out).getNumElements() / items / c;
+  SmallVector<NamedAttribute> attributes{b.getNamedAttr("eps", b.getF64FloatAttr(norm.eps))};
+  if (norm.kind == Kind::Group) {
+    const std::pair<const char*, int64_t> numbers[] = {{"N", items}, {"C", c}, {"HxW", size}, {"group", norm.groups}};
+    for (auto [name, number] : numbers) attributes.push_back(b.getNamedAttr(name, b.getI64IntegerAttr(number)));
+  } else {
+    attributes.push_back(b.getNamedAttr("momentum", b.getF64FloatAttr(0.1)));
+    attributes.push_back(b.getNamedAttr("training", b.getBoolAttr(norm.kind == Kind::Training)));
+  }
+  // The statistics, as the operator returns them.
+  auto extend = [&](OpBuilder& inside, SmallVectorImpl<Value>& returned) {
+    Emit e(inside, out.getLoc());
+    if (norm.kind == Kind::Inference) {
+      auto none = RankedTensorType::get({0}, inside.getF32Type());
+      for (int k = 0; k < 2; ++k) returned.push_back(ConstantOp::create(inside, out.getLoc(), DenseElementsAttr::get(none, ArrayRef<float>{})));
+      return;
+    }
+    Value x = inside.getInsertionBlock()->getArgument(0);
+    if (is_narrow(x)) x = e.convert(x, inside.getF32Type());
+    SmallVector<int64_t> dims{2};
+    if (norm.kind == Kind::Group) x = e.reshape(x, {items, norm.groups, c / norm.groups * size});
+    else x = e.reshape(x, {items, c, size}), dims = {0, 2};
+    auto mean = [&](Value v) {
+      Value sum = e.sum(v, dims);
+      return e.div(sum, e.number(norm.kind == Kind::Group ? double(c / norm.groups * size) : double(items * size), sum));
+    };
+    Value m = mean(x), shifted = e.sub(x, e.spread(m, dims, x)), square = mean(e.mul(shifted, shifted));
+    returned.push_back(m);
+    returned.push_back(e.rsqrt(e.add(square, e.number(norm.eps, square))));
+  };
+  program.outline(*find_composite(norm.name()), b.getDictionaryAttr(attributes), inputs, {out}, extend);
+  program.renumber();
+  report.raised.push_back(place + ": " + norm.name() + norm.describe());
+}
+
+bool is_root(Operation& op) {
+  if (isa<RsqrtOp, SqrtOp>(op)) return is_float(op.getResult(0)) && !constant_number(op.getResult(0));
+  auto exponent = isa<PowOp>(op) ? constant_number(op.getOperand(1)) : std::nullopt;
+  return exponent && std::fabs(*exponent) == 0.5 && is_float(op.getResult(0));
+}
+
+}  // namespace
+
+void raise_channels(Program& program, RaiseReport& report) {
+  DenseSet<Operation*> seen;
+  for (bool found = true; found;) {
+    found = false;
+    for (Operation& op : program.block) {
+      if (!is_root(op) || !seen.insert(&op).second) continue;
+      ChannelSearch search(program, &op);
+      if (auto norm = search.find()) {
+        outline_norm(program, *norm, report);
+        found = true;
+        break;
+      }
+      if (search.near < kNear) {
+        std::string text = where(search.near_norm.y) + ": nearly " + search.near_norm.name() + search.near_norm.describe() + ", off by ";
+        llvm::raw_string_ostream(text) << llvm::format("%.2g", search.near);
+        report.missed.push_back(text);
+      }
+    }
+  }
+}
+
+}  // namespace cresset::composite

@@ -1,0 +1,11 @@
+// Raising of nll_loss: what picks the label's element of each row, with its sum or mean; of log probabilities, or of numbers whose log_softmax it takes on the way.
+#pragma once
+
+#include "composite/raise.h"
+#include "composite/region.h"
+
+namespace cresset::composite {
+
+void raise_losses(Program& program, RaiseReport& report);
+
+}  // namespace cresset::composite
