@@ -36,7 +36,9 @@ struct Mask {
 // softmax(scale · q kᵀ + mask) v, as it is written.
 class Attention {
  public:
-  Attention(Program& program, DotGeneralOp second, bool weights_left) : program_(program), second_(second), weights_left_(weights_left) {}
+  // `verified`: structures that were evaluated already, as in another layer.
+  Attention(Program& program, DotGeneralOp second, bool weights_left, DenseSet<size_t>& verified)
+      : program_(program), second_(second), weights_left_(weights_left), verified_(verified) {}
 
   // Whether there is a softmax with a product above it; then what differs from attention, or nothing.
   bool find();
@@ -65,13 +67,14 @@ class Attention {
     return at ? to_first_.chase(*at, start_) : std::nullopt;
   }
   Indices in_operand(Value v, int Axis::* dim, int64_t n, int64_t i, int64_t j, int width, int64_t d) const;
-  std::vector<View> views_of(const Path& path, int Axis::* dim, int width_dim, bool position, int64_t batch) const;
-  View plain_view(Value v, int Axis::* dim, int width_dim, int64_t batch, bool position) const;
-  bool agrees(const View& view, const Path& path, size_t step, int Axis::* dim, int width_dim, bool position) const;
+  std::vector<View> views_of(const Path& path, int Axis::* dim, int width_dim, int64_t batch) const;
+  View plain_view(Value v, int Axis::* dim, int width_dim, int64_t batch) const;
+  bool agrees(const View& view, const Path& path, size_t step, int Axis::* dim, int width_dim) const;
 
   Program& program_;
   DotGeneralOp first_, second_;
   bool weights_left_, query_left_ = true;
+  DenseSet<size_t>& verified_;
   CompositeOp softmax_;
   Path to_softmax_, to_first_;  // from the second product's operand, and from the softmax's
   SmallVector<Axis> batch_, free_;  // free_: of the queries only; the last is the position
@@ -110,7 +113,7 @@ std::string Attention::understand() {
   std::string error;
   for (size_t order = 0; order < (free_.size() == 2 ? 2 : 1); ++order) {
     if (order == 1) std::swap(free_[0], free_[1]);
-    operand_ = nullptr, is_causal_ = false;
+    operand_ = nullptr, is_causal_ = false, mask_ = {};
     error = find_operands();
     if (error.empty()) error = find_scale();
     if (error.empty()) error = find_mask_operand();
@@ -324,7 +327,7 @@ SmallVector<int64_t> some(int64_t size) {
 }
 
 // Whether the view's element is the operand's at every place.
-bool Attention::agrees(const View& view, const Path& path, size_t step, int Axis::* dim, int width_dim, bool position) const {
+bool Attention::agrees(const View& view, const Path& path, size_t step, int Axis::* dim, int width_dim) const {
   int64_t total = 1;
   for (const Axis& a : batch_) total *= a.size;
   if (free_.size() == 2) total *= free_[0].size;
@@ -332,7 +335,6 @@ bool Attention::agrees(const View& view, const Path& path, size_t step, int Axis
   if (total % batches || all_heads % heads) return false;
   int64_t length = dim == &Axis::query || dim == &Axis::result ? (free_.empty() ? 1 : free_.back().size) : keys_.size;
   int64_t width = width_dim < 0 ? 1 : shape_of(path.values[0])[width_dim];
-  (void)position;
   if (view.sizes[2] != length || view.sizes[3] != width) return false;
   for (int64_t n : some(total))
     for (int64_t s : some(length))
@@ -346,7 +348,7 @@ bool Attention::agrees(const View& view, const Path& path, size_t step, int Axis
   return true;
 }
 
-View Attention::plain_view(Value v, int Axis::* dim, int width_dim, int64_t batch, bool position) const {
+View Attention::plain_view(Value v, int Axis::* dim, int width_dim, int64_t batch) const {
   View view{v, {}, {}};
   int64_t heads = 1;
   for (const Axis& a : batch_) view.permutation.push_back(a.*dim), heads *= a.size;
@@ -356,7 +358,7 @@ View Attention::plain_view(Value v, int Axis::* dim, int width_dim, int64_t batc
       if (k + 1 < free_.size()) heads *= a.size;
     }
   int64_t length = dim == &Axis::query || dim == &Axis::result ? (free_.empty() ? 1 : free_.back().size) : keys_.size;
-  if (!position && keys_.*dim >= 0) view.permutation.push_back(keys_.*dim);
+  if (keys_.*dim >= 0) view.permutation.push_back(keys_.*dim);
   if (width_dim >= 0) view.permutation.push_back(width_dim);
   view.sizes = {batch, heads / batch, length, width_dim < 0 ? 1 : shape_of(v)[width_dim]};
   SmallVector<int64_t> all;
@@ -366,17 +368,17 @@ View Attention::plain_view(Value v, int Axis::* dim, int width_dim, int64_t batc
   return view;
 }
 
-std::vector<View> Attention::views_of(const Path& path, int Axis::* dim, int width_dim, bool position, int64_t batch) const {
+std::vector<View> Attention::views_of(const Path& path, int Axis::* dim, int width_dim, int64_t batch) const {
   std::vector<View> all;
   int passed = 0;
   for (size_t step = 0; step < path.values.size(); ++step) {
     for (View& view : views(path.values[step], 4))
-      if ((batch == 0 || view.sizes[0] == batch) && agrees(view, path, step, dim, width_dim, position)) view.passed = passed, all.push_back(view);
+      if ((batch == 0 || view.sizes[0] == batch) && agrees(view, path, step, dim, width_dim)) view.passed = passed, all.push_back(view);
     if (Operation* op = path.values[step].getDefiningOp()) passed += isa<MulOp, DivOp>(op);
   }
   int64_t total = free_.size() == 2 ? free_[0].size : 1;
   for (const Axis& a : batch_) total *= a.size;
-  if (batch != 0 && total % batch == 0) all.push_back(plain_view(path.values[0], dim, width_dim, batch, position));
+  if (batch != 0 && total % batch == 0) all.push_back(plain_view(path.values[0], dim, width_dim, batch));
   return all;
 }
 
@@ -393,8 +395,8 @@ std::string Attention::find_operands() {
     if (!llvm::is_contained(batches, batch)) batches.push_back(batch);
   };
   if (shape_of(scores()).size() == 4) may(shape_of(scores())[0]);
-  for (const View& v : views_of(query_path, &Axis::query, query_width_, true, 0)) may(v.sizes[0]);
-  for (const View& v : views_of(key_path, &Axis::key, key_width_, false, 0)) may(v.sizes[0]);
+  for (const View& v : views_of(query_path, &Axis::query, query_width_, 0)) may(v.sizes[0]);
+  for (const View& v : views_of(key_path, &Axis::key, key_width_, 0)) may(v.sizes[0]);
   may(batch_.empty() ? 1 : batch_[0].size);
   int best = 1000;
   for (int64_t batch : batches) {
@@ -405,8 +407,8 @@ std::string Attention::find_operands() {
         if ((heads == 0 || v.sizes[1] == heads) && (!found || std::pair(cost(v), v.sizes[1]) < std::pair(cost(*found), found->sizes[1]))) found = &v;
       return found;
     };
-    auto q_all = views_of(query_path, &Axis::query, query_width_, true, batch), k_all = views_of(key_path, &Axis::key, key_width_, false, batch);
-    auto v_all = views_of(value_path, &Axis::value, value_width_dim_, false, batch);
+    auto q_all = views_of(query_path, &Axis::query, query_width_, batch), k_all = views_of(key_path, &Axis::key, key_width_, batch);
+    auto v_all = views_of(value_path, &Axis::value, value_width_dim_, batch);
     const View* q = nearest(q_all, 0);
     for (const View& k : k_all) {
       const View* v = nearest(v_all, k.sizes[1]);
@@ -546,6 +548,10 @@ std::string Attention::find_mask_operand() {
 // The result at some places against the formula.
 std::string Attention::verify() {
   Value y = second_.getResult();
+  size_t structure = llvm::hash_combine(structure_of(y, {query_.value, key_.value, value_.value, mask_.value}), is_causal_, llvm::bit_cast<uint64_t>(scale_));
+  for (const View* view : {&query_, &key_, &value_, &mask_})
+    structure = llvm::hash_combine(structure, llvm::hash_combine_range(view->permutation.begin(), view->permutation.end()), llvm::hash_combine_range(view->sizes.begin(), view->sizes.end()));
+  if (verified_.contains(structure)) return "";
   bool narrow = is_narrow(query_.value) || is_narrow(scores()) || is_narrow(first_.getResult());
   for (unsigned seed : {11u, 12u}) {
     Sampler s(seed);
@@ -583,6 +589,7 @@ std::string Attention::verify() {
       return text;
     }
   }
+  verified_.insert(structure);
   return "";
 }
 
@@ -590,7 +597,7 @@ std::string Attention::verify() {
 void Attention::choose_output() {
   Value y = second_.getResult();
   Path path{{y}};  // downwards
-  output_ = plain_view(y, &Axis::result, result_width_dim_, batches_, true);
+  output_ = plain_view(y, &Axis::result, result_width_dim_, batches_);
   Type element = type_of(query_.value).getElementType();
   Value v = y;
   for (int k = 0; k < 16 && v.hasOneUse(); ++k) {
@@ -678,13 +685,14 @@ void Attention::outline(RaiseReport& report) {
 
 void raise_attention(Program& program, RaiseReport& report) {
   DenseSet<Operation*> seen;
+  DenseSet<size_t> verified;
   for (bool found = true; found;) {
     found = false;
     for (auto product : program.block.getOps<DotGeneralOp>()) {
       if (!is_float(product) || !seen.insert(product).second) continue;
       std::string error;
       for (bool left : {true, false}) {
-        Attention attention(program, product, left);
+        Attention attention(program, product, left, verified);
         if (!attention.find()) continue;
         error = attention.understand();
         if (!error.empty()) continue;

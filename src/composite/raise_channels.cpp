@@ -22,7 +22,7 @@ bool is_step(Operation* op) { return is_pointwise(op) || is_layout(op) || isa<Re
 enum class Kind { Inference, Training, Group };
 
 struct ChannelNorm {
-  Kind kind;
+  Kind kind = Kind::Inference;
   Value x, y;  // elements in the same order
   int64_t channel = 1;  // the dimension of y
   int64_t groups = 0;
@@ -185,7 +185,8 @@ class ChannelSearch {
       auto is_vector = [&](Value v) { return type_of(v).getNumElements() == c && llvm::count_if(shape_of(v), [](int64_t d) { return d != 1; }) <= 1; };
       if (c < 2 || !llvm::all_of(vectors, is_vector)) continue;
       if (x.getType() != y.getType() && channel != 1) continue;
-      ChannelNorm norm{Kind::Inference, x, y, channel};
+      ChannelNorm norm;
+      norm.x = x, norm.y = y, norm.channel = channel;
       if (sums.empty()) {
         // The variance is what the root is of.
         Value variance;

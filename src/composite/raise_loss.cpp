@@ -33,7 +33,8 @@ struct Loss {
 
 // The two values that a loss is of: floats of rows, and an integer for each row.
 std::optional<Loss> inputs_of(Value y) {
-  Loss loss{{}, {}, y};
+  Loss loss;
+  loss.y = y;
   SmallVector<Value> work{y};
   DenseSet<Value> seen;
   while (!work.empty()) {

@@ -336,7 +336,8 @@ bool find_alone(Program& program, Anchor& anchor, DenseSet<size_t>& fruitless, R
         auto nothing = evaluate(anchor.space, v, inputs);
         if (!nothing || largest(*nothing) != 0) continue;
         for (const char* name : {"aten.softmax", "aten.log_softmax", "aten.rms_norm", "aten.layer_norm"}) {
-          Forward f{{}, anchor.space, name, full[1 - k]};
+          Forward f;
+          f.space = anchor.space, f.name = name, f.x = full[1 - k];
           if (!weights.empty()) f.weight = weights[0];
           if (f.normalises() ? !is_trailing(f.space) : f.weight || f.space.reduced.size() != 1) continue;
           if (f.weight && type_of(f.weight).getShape() != ArrayRef<int64_t>(sizes_of(f.space))) continue;
@@ -359,7 +360,8 @@ void raise_row_gradients(Program& program, RaiseReport& report) {
   SmallVector<Forward> forwards;
   SmallVector<CompositeOp> composites(program.block.getOps<CompositeOp>());
   for (auto op : llvm::reverse(composites)) {
-    Forward f{op, {}, op.getName().str()};
+    Forward f;
+    f.op = op, f.name = op.getName().str();
     if (!f.normalises() && f.name != "aten.softmax" && f.name != "aten.log_softmax") continue;
     f.x = op->getOperand(0), f.y = op->getResult(0);
     if (!is_float(f.x)) continue;

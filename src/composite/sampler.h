@@ -21,7 +21,7 @@ class Sampler {
   using Field = std::function<double(int64_t)>;
   explicit Sampler(unsigned seed) : seed_(seed) {}
   void set(mlir::Value v, Field field) { fields_[v] = std::move(field); }
-  /// A normal number for each element of a float, bits for a bool, small numbers for integers.
+  /// A number around 0 for each element of a float, bits for a bool, small numbers for integers.
   Field random(mlir::Value v, double scale = 1);
   /// The element of `v`, or NaN when it takes more than the budget of operations.
   double get(mlir::Value v, int64_t linear);

@@ -53,6 +53,30 @@ DenseSet<Operation*> operations_between(const DenseSet<Value>& inputs, Value out
   return region;
 }
 
+size_t structure_of(Value v, ArrayRef<Value> inputs) {
+  llvm::hash_code hash = 0;
+  DenseMap<Value, size_t> numbers;
+  for (Value u : inputs)
+    if (u) numbers.insert({u, numbers.size()}), hash = llvm::hash_combine(hash, u.getType().getAsOpaquePointer());
+  SmallVector<Value> work{v};
+  while (!work.empty()) {
+    Value u = work.pop_back_val();
+    auto [it, added] = numbers.insert({u, numbers.size()});
+    hash = llvm::hash_combine(hash, it->second, u.getType().getAsOpaquePointer());
+    Operation* op = u.getDefiningOp();
+    if (!added || !op) continue;
+    // A composite's decomposition has a name of its own.
+    auto composite = dyn_cast<CompositeOp>(op);
+    Attribute attributes = composite ? composite.getCompositeAttributes() : op->getAttrDictionary();
+    hash = llvm::hash_combine(hash, op->getName().getAsOpaquePointer(), attributes.getAsOpaquePointer(), cast<OpResult>(u).getResultNumber());
+    if (composite) hash = llvm::hash_combine(hash, composite.getName());
+    for (Region& region : op->getRegions())
+      region.walk([&](Operation* inner) { hash = llvm::hash_combine(hash, inner->getName().getAsOpaquePointer(), inner->getAttrDictionary().getAsOpaquePointer()); });
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  return hash;
+}
+
 Value make_operand(OpBuilder& b, const View& view, const DenseSet<Operation*>& readers) {
   if (view.is_value()) return view.value;
   Value v = view.value, made = view.make(b), back = view.undo(b, made);

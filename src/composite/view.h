@@ -27,6 +27,8 @@ struct View {
 
 /// The operations of the program between these inputs and a value.
 llvm::DenseSet<mlir::Operation*> operations_between(const llvm::DenseSet<mlir::Value>& inputs, mlir::Value output);
+/// Equal for values that are computed from the inputs alike, types and constants included.
+size_t structure_of(mlir::Value v, mlir::ArrayRef<mlir::Value> inputs);
 /// The view as an operand of the composite that these operations become: they read it through its reverse.
 mlir::Value make_operand(mlir::OpBuilder& b, const View& view, const llvm::DenseSet<mlir::Operation*>& readers);
 /// The view as the composite's result: all others read it through its reverse.
