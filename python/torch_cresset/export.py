@@ -4,6 +4,18 @@ import torch
 from torch.utils import _pytree as pytree
 
 from . import _C
+from .compile import _Recorder
+
+
+class _Exported(torch.nn.Module):
+    """An exported program whose tensors, and those it makes itself on the CPU, are on the device."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args, **kwargs):
+        return _Recorder(self.module).run(*pytree.tree_leaves((args, kwargs)), enable_io_processing=False)
 
 
 def stablehlo(function, *args, custom_calls=False, **kwargs):
@@ -17,7 +29,7 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
     other tensors that the function uses. Its results are the tensors among the results. Sizes are static. Raises RuntimeError if an operator is not lowered or reads a value.
     """
     if isinstance(function, torch.export.ExportedProgram):
-        function = function.module()
+        function = _Exported(function.module())
     state = dict(function.named_parameters()) | dict(function.named_buffers()) if isinstance(function, torch.nn.Module) else {}
     flat, spec = pytree.tree_flatten((args, kwargs))
     inputs = [v for v in flat if isinstance(v, torch.Tensor)] + list(state.values())

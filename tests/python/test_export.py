@@ -32,6 +32,36 @@ def test_a_module_and_an_exported_program():
         torch.testing.assert_close(torch.from_numpy(result.copy()), block(x).detach())
 
 
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.head = torch.nn.Embedding(7, 4), torch.nn.Linear(4, 7, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, ids):
+        return self.head(self.embedding(ids))
+
+
+@pytest.mark.parametrize("export", [False, True])
+def test_tied_parameters_are_one_argument(export):
+    model, ids = Tied().requires_grad_(False), torch.tensor([[1, 3, 6]])
+    text = torch_cresset.stablehlo(torch.export.export(model, (ids,)) if export else model, ids)
+    (result,) = execute(text, [ids.numpy().reshape(-1), model.head.weight.numpy().reshape(-1)])
+    torch.testing.assert_close(torch.from_numpy(result.copy()), model(ids))
+
+
+class Numbered(torch.nn.Module):
+    def forward(self, x, *, scale):
+        return x * scale + torch.arange(x.shape[0], dtype=torch.float32)
+
+
+def test_an_exported_program_that_makes_a_tensor_on_the_cpu():
+    x, scale = torch.randn(4), torch.randn(4)
+    text = torch_cresset.stablehlo(torch.export.export(Numbered(), (x,), dict(scale=scale)), x, scale=scale)
+    (result,) = execute(text, [x.numpy(), scale.numpy()])
+    torch.testing.assert_close(torch.from_numpy(result.copy()), Numbered()(x, scale=scale))
+
+
 def test_gradients_are_part_of_it():
     def loss(x, w):
         return F.gelu(x @ w).square().sum()
