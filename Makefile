@@ -1,13 +1,14 @@
 # make demo     train GPT-2 on cresset beside eager CPU (SMALL=1: two layers)
 # make test     all tests
-# make bench    measurements
+# make bench    cresset and its peers into docs/performance.md (half an hour; OPTIONS="--rows bert --rounds 3" as bench/run.py --help)
+# make bench-kernels     micro-benchmarks (FILTER=regular expression)
 #
 # Each installs and builds what it needs; VENV=DIR puts the environment elsewhere.
 
 VENV ?= .venv
 JOBS ?= 2
 PYTHON := $(VENV)/bin/python
-PACKAGES := libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools ninja-build ccache mold libgtest-dev python3-dev
+PACKAGES := libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools ninja-build ccache mold libgtest-dev libbenchmark-dev python3-dev
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 SHELL := /bin/bash
 STAMPS := build/.stamps
@@ -20,7 +21,7 @@ define run
 	else echo failed; tail -40 build/$(3).log; echo "(all of it: build/$(3).log)"; exit 1; fi
 endef
 
-.PHONY: all system build install demo test bench clean
+.PHONY: all system build install demo test bench bench-kernels clean
 all: install
 
 $(STAMPS)/system:
@@ -51,8 +52,14 @@ test: install
 	@tail -4 build/ctest.log | head -2
 	@$(PYTHON) -m pytest -q tests/python
 
+# With OPTIONS the tables are only printed: those of docs/performance.md come from one whole run.
 bench: install
-	@$(PYTHON) bench/training.py
+	$(call run,Build the measure of the machine,ninja -C build bench_limits,bench_limits)
+	@$(PYTHON) bench/run.py $(or $(OPTIONS),--docs docs/performance.md)
+
+bench-kernels: build
+	$(call run,Build the micro-benchmarks,ninja -C build -j $(JOBS) bench_kernels,bench_kernels)
+	@build/bench/bench_kernels --benchmark_counters_tabular=true $(if $(FILTER),--benchmark_filter='$(FILTER)')
 
 clean:
 	rm -rf build

@@ -1,0 +1,206 @@
+"""The rows of the table: a model or kernel, its inputs, and how exact its results must be.
+
+A row's name may carry sizes, each row's in the order of its parameters: "bert@1x512" is BERT with one sequence of 512 tokens.
+"""
+
+import dataclasses
+import inspect
+from typing import Callable
+
+import torch
+import torch.nn.functional as F
+
+
+@dataclasses.dataclass
+class Work:
+    """What a row runs. `module(*inputs)` is the inference; with `loss` it is a training step, whose loss is loss(output, *targets)."""
+
+    module: torch.nn.Module
+    inputs: tuple
+    loss: Callable | None = None
+    targets: tuple = ()
+
+
+@dataclasses.dataclass
+class Row:
+    """`tolerance`: of the largest difference from eager's result, relative to eager's largest value; in training of the third loss,
+    which depends on backward and optimizer, relative to eager's."""
+
+    name: str
+    title: str
+    tolerance: float
+    make: Callable[..., Work]
+    training: bool = False
+    kernel: bool = False  # no model: few operators, of which the size says all
+    sizes: tuple = ()
+
+    def work(self):
+        torch.manual_seed(0)
+        work = self.make(*self.sizes)
+        work.module.train(self.training)
+        return work
+
+    def full_title(self):
+        return f"{self.title}, {'×'.join(map(str, self.sizes))}"
+
+
+ROWS = {}
+
+
+def row(title, tolerance, **kind):
+    def add(make):
+        sizes = tuple(p.default for p in inspect.signature(make).parameters.values())
+        ROWS[make.__name__] = Row(make.__name__, title, tolerance, make, sizes=sizes, **kind)
+        return make
+
+    return add
+
+
+def find(name):
+    """The row of this name, with other sizes if it carries them. Raises SystemExit that says what there is."""
+    base, _, sizes = name.partition("@")
+    if base not in ROWS:
+        raise SystemExit(f"no row '{base}'; there are {', '.join(ROWS)}")
+    found = ROWS[base]
+    if not sizes:
+        return found
+    parsed = tuple(int(s) for s in sizes.split("x") if s.isdigit())
+    if len(parsed) != len(found.sizes) or "x".join(map(str, parsed)) != sizes:
+        names = "x".join(inspect.signature(found.make).parameters)
+        raise SystemExit(f"row '{name}': sizes of {base} are {base}@{names}, as {base}@{'x'.join(map(str, found.sizes))}")
+    return dataclasses.replace(found, name=name, sizes=parsed)
+
+
+class Function(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+# Element-wise and row kernels: the tolerance is PyTorch's own for values of about 5. Sums of n products: their rounding
+# errors grow with the sum, of which the largest result is a measure.
+@row("gelu tanh", 2e-6, kernel=True)
+def gelu(rows=4096, columns=3072):
+    return Work(Function(lambda x: F.gelu(x, approximate="tanh")), (torch.randn(rows, columns),))
+
+
+@row("bias+gelu+mul+add", 2e-6, kernel=True)
+def chain(rows=4096, columns=3072):
+    inputs = torch.randn(rows, columns), torch.randn(columns), torch.randn(rows, columns), torch.randn(rows, columns)
+    return Work(Function(lambda x, bias, scale, residual: F.gelu(x + bias, approximate="tanh") * scale + residual), inputs)
+
+
+@row("softmax", 2e-6, kernel=True)
+def softmax(rows=4096, columns=1024):
+    return Work(Function(lambda x: torch.softmax(x, -1)), (torch.randn(rows, columns),))
+
+
+@row("layer_norm", 2e-6, kernel=True)
+def layer_norm(rows=4096, columns=768):
+    inputs = torch.randn(rows, columns), torch.randn(columns), torch.randn(columns)
+    return Work(Function(lambda x, weight, bias: F.layer_norm(x, (columns,), weight, bias)), inputs)
+
+
+@row("matmul", 1e-5, kernel=True)
+def matmul(m=1024, n=1024, k=1024):
+    return Work(Function(torch.matmul), (torch.randn(m, k), torch.randn(k, n)))
+
+
+@row("linear+gelu", 1e-5, kernel=True)
+def linear_gelu(rows=512, inputs=768, outputs=3072):
+    tensors = torch.randn(rows, inputs), torch.randn(outputs, inputs) * inputs**-0.5, torch.randn(outputs)
+    return Work(Function(lambda x, weight, bias: F.gelu(F.linear(x, weight, bias), approximate="tanh")), tensors)
+
+
+@row("causal attention", 1e-5, kernel=True)
+def attention(batch=4, heads=12, tokens=512, size=64):
+    inputs = tuple(torch.randn(batch, heads, tokens, size) for _ in range(3))
+    return Work(Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)), inputs)
+
+
+# Models of transformers with random weights; nothing is downloaded.
+class Pick(torch.nn.Module):
+    """The model with one tensor as its result."""
+
+    def __init__(self, model, result):
+        super().__init__()
+        self.model, self.result = model, result
+
+    def forward(self, x):
+        return getattr(self.model(x), self.result)
+
+
+@row("BERT-base inference", 1e-4)
+def bert(batch=4, tokens=128):
+    import transformers
+
+    config = transformers.BertConfig(max_position_embeddings=max(512, tokens))
+    return Work(Pick(transformers.BertModel(config), "last_hidden_state"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+
+
+def gpt2_model(batch, tokens, **config):
+    import transformers
+
+    config = transformers.GPT2Config(use_cache=False, n_positions=max(1024, tokens), **config)
+    return Pick(transformers.GPT2LMHeadModel(config), "logits"), torch.randint(0, config.vocab_size, (batch, tokens))
+
+
+@row("GPT-2 inference", 1e-4)
+def gpt2(batch=1, tokens=256):
+    model, ids = gpt2_model(batch, tokens)
+    return Work(model, (ids,))
+
+
+@row("ResNet-50 inference", 1e-4)
+def resnet50(batch=4, size=224):
+    import transformers
+
+    return Work(Pick(transformers.ResNetForImageClassification(transformers.ResNetConfig()), "logits"), (torch.randn(batch, 3, size, size),))
+
+
+@row("GPT-2 training step", 1e-5, training=True)
+def gpt2_train(batch=1, tokens=128):
+    # Dropout draws other numbers in each contender, so it is off where losses are compared.
+    model, ids = gpt2_model(batch, tokens, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
+    return Work(model, (ids,), lambda logits, ids: F.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten()), (ids,))
+
+
+@row("MLP 784-512-512-10 training step", 1e-5, training=True)
+def mlp_train(batch=128):
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+    return Work(model, (torch.randn(batch, 784),), F.cross_entropy, (torch.randint(0, 10, (batch,)),))
+
+
+def cost(work, training):
+    """What the row can't do without: floating-point operations, bytes that it reads and writes once each, and bytes of the
+    optimizer, which works when the rest is done. Runs the module once in eager mode."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    def causal_attention(q, k, v, *args, out_shape=None, dropout_p=0.0, is_causal=False, **_):
+        is_causal = args[1] if len(args) > 1 else is_causal
+        pairs = q[2] * k[2] if not is_causal else sum(min(i + 1, k[2]) for i in range(q[2]))
+        return 2 * q[0] * q[1] * pairs * (q[3] + v[3])
+
+    def causal_attention_backward(grad, q, k, v, out, logsumexp, dropout_p, is_causal, **_):
+        return causal_attention(q, k, v, is_causal=is_causal) * 5 // 2  # five products instead of two
+
+    mapping = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: causal_attention,
+               torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: causal_attention_backward}
+    size = lambda tensors: sum(t.numel() * t.element_size() for t in tensors)
+    parameters = list(work.module.parameters())
+    with FlopCounterMode(display=False, custom_mapping=mapping) as counter, torch.set_grad_enabled(training):
+        result = work.module(*work.inputs)
+        if training:
+            work.loss(result, *work.targets).backward()
+    if training:
+        work.module.zero_grad()
+        # Forward and backward read the parameters, backward writes gradients; AdamW reads four arrays and writes three.
+        return dict(flops=counter.get_total_flops(), bytes=3 * size(parameters), optimizer_bytes=7 * size(parameters))
+    tables = {id(p) for m in work.module.modules() if isinstance(m, torch.nn.Embedding) for p in m.parameters()}
+    used = {id(p) for m in work.module.modules() if not isinstance(m, torch.nn.Embedding) for p in m.parameters(recurse=False)}
+    read = [p for p in parameters if id(p) not in tables - used]  # of an embedding's table only a few rows
+    return dict(flops=counter.get_total_flops(), bytes=size([*work.inputs, *read, result]), optimizer_bytes=0)

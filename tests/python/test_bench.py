@@ -1,0 +1,141 @@
+"""The benchmark harness: its figures come from runs whose results were compared, and what is wrong or disturbed shows."""
+
+import copy
+import importlib
+import json
+import pathlib
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import numpy as np
+import pytest
+import torch
+
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCH))
+    names = ("contenders", "report", "rows", "run", "worker")
+    yield lambda name: importlib.import_module(name)
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A short run of a kernel and a training step: the program's completed process, and its folder."""
+    folder = tmp_path_factory.mktemp("bench")
+    (folder / "performance.md").write_text("before\n<!-- measured: written by bench/run.py -->\nold\n<!-- /measured -->\nafter\n")
+    command = [sys.executable, str(BENCH / "run.py"), "--rows", "softmax@64x32,mlp_train@16", "--contenders", "cresset,cresset_device", "--threads", "1",
+               "--rounds", "1", "--block", "0.01", "--json", str(folder / "bench.json"), "--docs", str(folder / "performance.md")]
+    return subprocess.run(command, capture_output=True, text=True), folder
+
+
+def test_a_run_measures_and_compares(measured):
+    done, folder = measured
+    assert done.returncode == 0, done.stderr
+    data = json.loads((folder / "bench.json").read_text())
+    for name in ("softmax@64x32", "mlp_train@16"):
+        row = data["runs"]["1"][name]
+        assert list(row["contenders"]) == ["eager", "cresset", "cresset_device"]
+        assert 0 < row["tolerance"] <= 1e-5
+        for contender, result in row["contenders"].items():
+            assert 0 < result["min_ms"] <= result["median_ms"] and result["blocks"] >= 1 and result["peak_mb"] > 100
+            if contender != "eager":
+                assert result["equal"] and result["difference"] <= row["tolerance"]
+                assert {"first_s", "first_s_cached"} <= result.keys()
+
+
+def test_the_docs_get_tables_and_a_picture(measured):
+    done, folder = measured
+    assert done.returncode == 0, done.stderr
+    text = (folder / "performance.md").read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
+    assert "| softmax, 64×32 |" in text and "| MLP 784-512-512-10 training step, 16 |" in text
+    picture = xml.etree.ElementTree.parse(folder / "performance.svg").getroot()
+    titles = [t.text for t in picture.iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == 6 and any(t.startswith("cresset, device: ") for t in titles)
+
+
+def results(**times):
+    return {name: dict(min_ms=t, median_ms=t, quiet_blocks=1, first_s=0.0, peak_mb=1.0, equal=True, difference=0.0) for name, t in times.items()}
+
+
+def test_a_wrong_result_is_no_best_peer_and_fails_the_run(bench):
+    report = bench("report")
+    row = dict(title="softmax", tolerance=1e-6, limits=dict(ms=1.0, fma_gflops=1.0, copy_gbs=1.0),
+               contenders=results(eager=4.0, inductor=2.0, cresset=3.0, cresset_device=5.0))
+    data = dict(machine=dict(date="", commit="", cpu="", family="", model="", cores=1, features=[], memory_gb=1, versions={}), runs={"1": dict(softmax=row)})
+    standing = report.ratios(row)
+    assert standing["peer"] == "inductor" and standing["against"] == dict(cresset=1.5, cresset_device=2.5) and standing["limit"] == pytest.approx(1 / 3)
+    assert report.failures(data) == []
+
+    wrong = copy.deepcopy(data)
+    contenders = wrong["runs"]["1"]["softmax"]["contenders"]
+    contenders["inductor"].update(equal=False, difference=1.0)
+    contenders["cresset"].update(equal=False, difference=1.0)
+    contenders["cresset_device"] = dict(error="no kernel")
+    assert report.ratios(wrong["runs"]["1"]["softmax"])["peer"] == "eager"
+    assert report.failures(wrong) == ["softmax, 1 threads: cresset differs from eager by 1.0e+00, allowed 1e-06", "softmax, 1 threads: cresset_device fails: no kernel"]
+    line = next(line for line in report.markdown(wrong).splitlines() if line.startswith("| softmax"))
+    assert "wrong: 3" in line and "wrong: 2" in line and "fails" in line
+
+
+def test_docs_without_markers_are_left_alone(bench, tmp_path):
+    path = tmp_path / "performance.md"
+    path.write_text("no place for tables\n")
+    with pytest.raises(ValueError, match="needs the line"):
+        bench("report").write_docs(path, dict(machine={}, runs={}))
+    assert path.read_text() == "no place for tables\n" and not path.with_suffix(".svg").exists()
+
+
+def test_difference(bench):
+    difference = bench("worker").difference
+    expected = np.array([1.0, -4.0, np.inf])
+    assert difference(expected, expected) == 0
+    assert difference([1.0, -4.4, np.inf], expected) == pytest.approx(0.1)
+    assert difference([1.0, np.nan, np.inf], expected) == difference([1.0, -4.0, -np.inf], expected) == difference([1.0, -4.0, 9.0], expected) == np.inf
+    assert difference([[1.0, -4.0]], expected) == np.inf
+
+
+def test_a_busy_machine_is_not_quiet(bench):
+    process_class = bench("run").Process
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    process = process_class([sys.executable, "-c", "import sys, time\nfor line in sys.stdin: time.sleep(float(line)); print('{}', flush=True)"], {0}, "/dev/null")
+    try:
+        assert process.ask("0.6") == ({}, False)
+    finally:
+        process.stop()
+        other.kill()
+        other.wait()
+
+
+def test_costs(bench):
+    rows = bench("rows")
+    cost = lambda name: rows.cost(rows.find(name).work(), rows.find(name).training)
+    assert cost("matmul@32x48x64") == dict(flops=2 * 32 * 48 * 64, bytes=4 * (32 * 64 + 64 * 48 + 32 * 48), optimizer_bytes=0)
+    assert cost("attention@2x3x32x16")["flops"] == 4 * 2 * 3 * (32 * 33 // 2) * 16  # what lies above the diagonal is not needed
+    weights = 784 * 512 + 512 * 512 + 512 * 10
+    # Each product has two in backward, but the first one's input needs no gradient.
+    assert cost("mlp_train@16") == dict(flops=2 * 16 * (3 * weights - 784 * 512), bytes=12 * (weights + 1034), optimizer_bytes=28 * (weights + 1034))
+
+
+def test_names_of_rows(bench):
+    rows = bench("rows")
+    assert rows.find("matmul@2x3x4").work().inputs[1].shape == torch.Size([4, 3])
+    for name, message in (("mamtul", "no row 'mamtul'; there are gelu, "), ("matmul@2x3", "sizes of matmul are matmul@mxnxk, as matmul@1024x1024x1024"), ("bert@4xa", "sizes of bert")):
+        with pytest.raises(SystemExit, match=message):
+            rows.find(name)
+
+
+def test_limits_of_the_machine():
+    program = BENCH.parent / "build" / "bench" / "bench_limits"
+    if not program.exists():
+        pytest.skip("bench_limits is not built")
+    done = subprocess.run([str(program), "1"], input="1000000\n100000000\n", capture_output=True, text=True)
+    small, large = map(json.loads, done.stdout.splitlines())
+    assert small["fma_gflops"] > 1 and small["copy_gbs"] > 0.1 and large["copy_gbs"] > 0.1
+    assert subprocess.run([str(program), "none"], capture_output=True).returncode == 2
