@@ -1,6 +1,7 @@
 """The rows of the table: a model or kernel, its inputs, and how exact its results must be.
 
-A row's name may carry sizes, each row's in the order of its parameters: "bert@1x512" is BERT with one sequence of 512 tokens.
+A row's name may carry sizes in the order of its function's parameters, the last ones left out where they are the default: "bert@1x512" is
+BERT with one sequence of 512 tokens; ":bf16" at the end converts weights and inputs of an inference.
 """
 
 import dataclasses
@@ -33,15 +34,18 @@ class Row:
     training: bool = False
     kernel: bool = False  # no model: few operators, of which the size says all
     sizes: tuple = ()
+    dtype: torch.dtype = torch.float32
 
     def work(self):
         torch.manual_seed(0)
         work = self.make(*self.sizes)
-        work.module.train(self.training)
+        work.module.train(self.training).to(self.dtype)
+        work.inputs = tuple(t.to(self.dtype) if t.is_floating_point() else t for t in work.inputs)
         return work
 
     def full_title(self):
-        return f"{self.title}, {'×'.join(map(str, self.sizes))}"
+        title = self.title.format(**dict(zip(inspect.signature(self.make).parameters, self.sizes)))
+        return title if self.dtype == torch.float32 else f"{title}, bf16"
 
 
 ROWS = {}
@@ -56,19 +60,27 @@ def row(title, tolerance, **kind):
     return add
 
 
+BF16_TOLERANCE = 2e-2  # a bf16 has 8 bits, and every operator of eager rounds to it
+
+
 def find(name):
-    """The row of this name, with other sizes if it carries them. Raises SystemExit that says what there is."""
-    base, _, sizes = name.partition("@")
+    """The row of this name, with other sizes or dtype if it carries them. Raises SystemExit that says what there is."""
+    plain, _, dtype = name.partition(":")
+    base, _, sizes = plain.partition("@")
     if base not in ROWS:
         raise SystemExit(f"no row '{base}'; there are {', '.join(ROWS)}")
-    found = ROWS[base]
-    if not sizes:
-        return found
-    parsed = tuple(int(s) for s in sizes.split("x") if s.isdigit())
-    if len(parsed) != len(found.sizes) or "x".join(map(str, parsed)) != sizes:
-        names = "x".join(inspect.signature(found.make).parameters)
-        raise SystemExit(f"row '{name}': sizes of {base} are {base}@{names}, as {base}@{'x'.join(map(str, found.sizes))}")
-    return dataclasses.replace(found, name=name, sizes=parsed)
+    found = dataclasses.replace(ROWS[base], name=name)
+    if sizes:
+        parsed = tuple(int(s) for s in sizes.split("x") if s.isdigit())
+        if len(parsed) > len(found.sizes) or "x".join(map(str, parsed)) != sizes or 0 in parsed:
+            names = "x".join(inspect.signature(found.make).parameters)
+            raise SystemExit(f"row '{name}': sizes of {base} are {base}@{names}, as {base}@{'x'.join(map(str, found.sizes))}")
+        found.sizes = parsed + found.sizes[len(parsed):]
+    if dtype:
+        if dtype != "bf16" or found.training:
+            raise SystemExit(f"row '{name}': the only other dtype is bf16, of inference")
+        found.dtype, found.tolerance = torch.bfloat16, BF16_TOLERANCE
+    return found
 
 
 class Function(torch.nn.Module):
@@ -82,40 +94,40 @@ class Function(torch.nn.Module):
 
 # Element-wise and row kernels: the tolerance is PyTorch's own for values of about 5. Sums of n products: their rounding
 # errors grow with the sum, of which the largest result is a measure.
-@row("gelu tanh", 2e-6, kernel=True)
+@row("gelu tanh, {rows}×{columns}", 2e-6, kernel=True)
 def gelu(rows=4096, columns=3072):
     return Work(Function(lambda x: F.gelu(x, approximate="tanh")), (torch.randn(rows, columns),))
 
 
-@row("bias+gelu+mul+add", 2e-6, kernel=True)
+@row("bias+gelu+mul+add, {rows}×{columns}", 2e-6, kernel=True)
 def chain(rows=4096, columns=3072):
     inputs = torch.randn(rows, columns), torch.randn(columns), torch.randn(rows, columns), torch.randn(rows, columns)
     return Work(Function(lambda x, bias, scale, residual: F.gelu(x + bias, approximate="tanh") * scale + residual), inputs)
 
 
-@row("softmax", 2e-6, kernel=True)
+@row("softmax, {rows}×{columns}", 2e-6, kernel=True)
 def softmax(rows=4096, columns=1024):
     return Work(Function(lambda x: torch.softmax(x, -1)), (torch.randn(rows, columns),))
 
 
-@row("layer_norm", 2e-6, kernel=True)
+@row("layer_norm, {rows}×{columns}", 2e-6, kernel=True)
 def layer_norm(rows=4096, columns=768):
     inputs = torch.randn(rows, columns), torch.randn(columns), torch.randn(columns)
     return Work(Function(lambda x, weight, bias: F.layer_norm(x, (columns,), weight, bias)), inputs)
 
 
-@row("matmul", 1e-5, kernel=True)
+@row("matmul, {m}×{k} by {k}×{n}", 1e-5, kernel=True)
 def matmul(m=1024, n=1024, k=1024):
     return Work(Function(torch.matmul), (torch.randn(m, k), torch.randn(k, n)))
 
 
-@row("linear+gelu", 1e-5, kernel=True)
+@row("linear+gelu, {rows}×{inputs} to {outputs}", 1e-5, kernel=True)
 def linear_gelu(rows=512, inputs=768, outputs=3072):
     tensors = torch.randn(rows, inputs), torch.randn(outputs, inputs) * inputs**-0.5, torch.randn(outputs)
     return Work(Function(lambda x, weight, bias: F.gelu(F.linear(x, weight, bias), approximate="tanh")), tensors)
 
 
-@row("causal attention", 1e-5, kernel=True)
+@row("causal attention, {batch}×{heads}×{tokens}×{size}", 1e-5, kernel=True)
 def attention(batch=4, heads=12, tokens=512, size=64):
     inputs = tuple(torch.randn(batch, heads, tokens, size) for _ in range(3))
     return Work(Function(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True)), inputs)
@@ -133,11 +145,11 @@ class Pick(torch.nn.Module):
         return getattr(self.model(x), self.result)
 
 
-@row("BERT-base inference", 1e-4)
-def bert(batch=4, tokens=128):
+@row("BERT inference, {layers} layers, {batch}×{tokens}", 1e-4)
+def bert(batch=4, tokens=128, layers=12):
     import transformers
 
-    config = transformers.BertConfig(max_position_embeddings=max(512, tokens))
+    config = transformers.BertConfig(num_hidden_layers=layers, max_position_embeddings=max(512, tokens))
     return Work(Pick(transformers.BertModel(config), "last_hidden_state"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
 
 
@@ -148,27 +160,27 @@ def gpt2_model(batch, tokens, **config):
     return Pick(transformers.GPT2LMHeadModel(config), "logits"), torch.randint(0, config.vocab_size, (batch, tokens))
 
 
-@row("GPT-2 inference", 1e-4)
-def gpt2(batch=1, tokens=256):
-    model, ids = gpt2_model(batch, tokens)
+@row("GPT-2 inference, {layers} layers, {batch}×{tokens}", 1e-4)
+def gpt2(batch=1, tokens=256, layers=12):
+    model, ids = gpt2_model(batch, tokens, n_layer=layers)
     return Work(model, (ids,))
 
 
-@row("ResNet-50 inference", 1e-4)
+@row("ResNet-50 inference, {batch}×{size}²", 1e-4)
 def resnet50(batch=4, size=224):
     import transformers
 
     return Work(Pick(transformers.ResNetForImageClassification(transformers.ResNetConfig()), "logits"), (torch.randn(batch, 3, size, size),))
 
 
-@row("GPT-2 training step", 1e-5, training=True)
-def gpt2_train(batch=1, tokens=128):
+@row("GPT-2 training step, {layers} layers, {batch}×{tokens}", 1e-5, training=True)
+def gpt2_train(batch=1, tokens=128, layers=12):
     # Dropout draws other numbers in each contender, so it is off where losses are compared.
-    model, ids = gpt2_model(batch, tokens, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
+    model, ids = gpt2_model(batch, tokens, n_layer=layers, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
     return Work(model, (ids,), lambda logits, ids: F.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten()), (ids,))
 
 
-@row("MLP 784-512-512-10 training step", 1e-5, training=True)
+@row("MLP 784-512-512-10 training step, {batch}", 1e-5, training=True)
 def mlp_train(batch=128):
     nn = torch.nn
     model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))

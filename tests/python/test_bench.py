@@ -126,7 +126,10 @@ def test_costs(bench):
 def test_names_of_rows(bench):
     rows = bench("rows")
     assert rows.find("matmul@2x3x4").work().inputs[1].shape == torch.Size([4, 3])
-    for name, message in (("mamtul", "no row 'mamtul'; there are gelu, "), ("matmul@2x3", "sizes of matmul are matmul@mxnxk, as matmul@1024x1024x1024"), ("bert@4xa", "sizes of bert")):
+    assert rows.find("matmul@2x3").sizes == (2, 3, 1024) and rows.find("matmul@2x3x4").full_title() == "matmul, 2×4 by 4×3"
+    half = rows.find("linear_gelu@2x3x4:bf16")
+    assert {t.dtype for t in half.work().inputs} == {torch.bfloat16} and half.sizes == (2, 3, 4) and half.full_title() == "linear+gelu, 2×3 to 4, bf16"
+    for name, message in (("mamtul", "no row 'mamtul'; there are gelu, "), ("matmul@2x3x4x5", "sizes of matmul are matmul@mxnxk, as matmul@1024x1024x1024"), ("softmax@0", "sizes of softmax"), ("bert@4xa", "sizes of bert")):
         with pytest.raises(SystemExit, match=message):
             rows.find(name)
 
