@@ -42,19 +42,21 @@ DictionaryAttr Program::attributes(ArrayRef<Constant> constants) {
 CompositeOp Program::outline(const Entry& entry, DictionaryAttr attributes, ArrayRef<Value> inputs, ArrayRef<Value> outputs,
                              const std::function<void(OpBuilder&, SmallVectorImpl<Value>&)>& extend) {
   // The operations between inputs and outputs, in program order.
-  std::set<std::pair<int64_t, Operation*>> region;
+  llvm::SetVector<Operation*> found_operations;
   SmallVector<Value> work(outputs);
   while (!work.empty()) {
     Value v = work.pop_back_val();
     Operation* op = v.getDefiningOp();
-    if (!op || llvm::is_contained(inputs, v) || !region.insert({positions_.lookup(op), op}).second) continue;
+    if (!op || llvm::is_contained(inputs, v) || !found_operations.insert(op)) continue;
     work.append(op->operand_begin(), op->operand_end());
   }
+  SmallVector<Operation*> region = found_operations.takeVector();
+  llvm::sort(region, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
   SmallVector<bool> same;  // results that are what was found: `extend` may return something else
   auto composite = insert(entry, attributes, inputs, outputs[0].getLoc(), [&](OpBuilder& b, ArrayRef<Value> arguments) {
     IRMapping map;
     for (auto [input, argument] : llvm::zip(inputs, arguments)) map.map(input, argument);
-    for (auto& [position, op] : region) b.clone(*op, map);
+    for (Operation* op : region) b.clone(*op, map);
     SmallVector<Value> returned;
     for (Value v : outputs) returned.push_back(map.lookup(v));
     SmallVector<Value> found(returned);
@@ -68,10 +70,10 @@ CompositeOp Program::outline(const Entry& entry, DictionaryAttr attributes, Arra
     Value output = outputs[i], result = composite->getResult(unsigned(i));
     if (same[i]) output.replaceAllUsesWith(result);
   }
-  for (auto it = region.rbegin(); it != region.rend(); ++it)
-    if (it->second->use_empty()) {
-      positions_.erase(it->second);
-      it->second->erase();
+  for (Operation* op : llvm::reverse(region))
+    if (op->use_empty()) {
+      positions_.erase(op);
+      op->erase();
     }
   return composite;
 }
@@ -98,7 +100,7 @@ CompositeOp Program::insert(const Entry& entry, DictionaryAttr attributes, Array
 
   Operation* last = nullptr;
   for (Value v : inputs)
-    if (Operation* op = v.getDefiningOp(); op && (!last || positions_.lookup(last) < positions_.lookup(op))) last = op;
+    if (Operation* op = v.getDefiningOp(); op && (!last || last->isBeforeInBlock(op))) last = op;
   if (last) b.setInsertionPointAfter(last);
   else b.setInsertionPointToStart(&block);
   auto composite = CompositeOp::create(b, loc, result_types, inputs, entry.name, attributes, name, uint32_t(entry.version));

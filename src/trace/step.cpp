@@ -16,7 +16,9 @@
 #include "composite/selection.h"
 #include "cpu/compiler.h"
 #include "lowering/lowering.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/raw_ostream.h"
 #include "trace/capture.h"
@@ -162,7 +164,14 @@ composite::Selection selection_of(const std::string& text, std::vector<std::stri
 // Lowered, with the composites that the user keeps.
 mlir::OwningOpRef<mlir::ModuleOp> whole(const Graph& graph, composite::Report& report) {
   auto module = lowering::lower(graph, context());
-  if (raises()) composite::raise(*module, nullptr, state().references);
+  if (raises()) {
+    composite::raise(*module, nullptr, state().references);
+    mlir::ScopedDiagnosticHandler silent(&context(), [](mlir::Diagnostic&) { return mlir::success(); });
+    if (mlir::failed(mlir::verify(*module))) {  // rather decomposed than wrong
+      count("cresset.raising_undone");
+      module = lowering::lower(graph, context());
+    }
+  }
   TORCH_CHECK(succeeded(composite::select(*module, selection_of(composites()), report)), "cresset: composites can't be decomposed");
   return module;
 }

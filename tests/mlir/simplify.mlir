@@ -1,4 +1,4 @@
-// A reshape moves above element-wise operations, however many they are.
+// A reshape moves above element-wise operations for an element-wise user, however many they are.
 // RUN: cresset-opt --simplify %s | FileCheck %s
 
 // CHECK: stablehlo.reshape %arg0
@@ -30,5 +30,6 @@ func.func @main(%x: tensor<4x32xbf16>) -> tensor<128xbf16> {
   %23 = stablehlo.multiply %22, %22 : tensor<4x32xbf16>
   %24 = stablehlo.tanh %23 : tensor<4x32xbf16>
   %r = stablehlo.reshape %24 : (tensor<4x32xbf16>) -> tensor<128xbf16>
-  return %r : tensor<128xbf16>
+  %s = stablehlo.tanh %r : tensor<128xbf16>
+  return %s : tensor<128xbf16>
 }
