@@ -165,6 +165,15 @@ def test_compile_runs_around_an_operator_of_several_results():
         torch.testing.assert_close(ours, eager)
 
 
+@pytest.mark.parametrize("device", ["cpu", "cresset"])
+def test_compiled_functions_return_empty_tensors(device):
+    x = torch.randn(4, 3, device=device)
+    for function in (lambda x: x[:0] * 2, lambda x: (x + 1, torch.empty(0)), lambda x: torch.zeros(0, 3), lambda x: (x, x.new_empty(3, 0, 2).sum(1))):
+        torch._dynamo.reset()
+        ours, eager = torch.compile(function, backend="cresset")(x), function(x)
+        torch.testing.assert_close(ours, eager)
+
+
 def test_masks_choose_elements():
     torch_cresset.reset_counters()
     x = torch.arange(12.0).reshape(3, 4)

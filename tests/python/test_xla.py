@@ -37,11 +37,11 @@ torch.save({"inputs": inputs, "ids": ids, "eager": eager, "ours": ours}, out)
 """
 
 
-def run(tmp_path, composites="all", seed="0"):
+def run(tmp_path, composites="all"):
     out = tmp_path / "tensors.pt"
     dump = tmp_path / f"dump_{composites.replace(',', '_')}"
     dump.mkdir(exist_ok=True)
-    environment = {**__import__("os").environ, "PYTHONHASHSEED": seed, "TRANSFORMERS_VERBOSITY": "error"}
+    environment = {**__import__("os").environ, "TRANSFORMERS_VERBOSITY": "error"}
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(dump), str(out), composites], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     largest = max(dump.glob("*.mlir"), key=lambda p: p.stat().st_size)
@@ -95,12 +95,3 @@ def test_on_the_device_the_same(tmp_path):
         assert ("stablehlo.composite" in text) == (composites != "none")
         for name, expected in tensors["eager"].items():
             torch.testing.assert_close(tensors["ours"][name], expected, rtol=1e-3, atol=2e-6)
-
-
-def test_text_is_the_same_in_every_process(tmp_path):
-    texts = set()
-    for seed in ("1", "2", "3"):
-        folder = tmp_path / seed
-        folder.mkdir()
-        texts.add(run(folder, seed=seed)[1])
-    assert len(texts) == 1
