@@ -10,6 +10,7 @@
 #include "composite/raise_rows.h"
 #include "composite/raise_scalar.h"
 #include "composite/region.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace cresset::composite {
 namespace {
@@ -25,6 +26,20 @@ void accept_names(Block& block, RaiseReport& report) {
     report.raised.push_back(entry->name + ": by its foreign name " + op.getName().str());
     op.setName(entry->name);
     op.setVersion(uint32_t(entry->version));
+  }
+}
+
+// Decompositions of composites that have become part of others.
+void remove_unused(ModuleOp module) {
+  for (bool removed = true; removed;) {
+    removed = false;
+    llvm::StringSet<> used;
+    module.walk([&](Operation* op) {
+      if (auto composite = dyn_cast<CompositeOp>(op)) used.insert(composite.getDecomposition());
+      if (auto call = dyn_cast<func::CallOp>(op)) used.insert(call.getCallee());
+    });
+    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (function.isPrivate() && function.getName().contains(".raised_") && !used.contains(function.getName())) function.erase(), removed = true;
   }
 }
 
@@ -51,6 +66,7 @@ void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references)
     raise_row_gradients(program, *report);
     raise_scalar_gradients(program, *report);
   }
+  remove_unused(module);
 }
 
 }  // namespace cresset::composite

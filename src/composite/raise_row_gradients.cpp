@@ -384,9 +384,16 @@ void raise_row_gradients(Program& program, RaiseReport& report) {
     }
     if (f.space.row_size() >= 2 && f.space.row_size() <= kLongestRow) forwards.push_back(std::move(f));
   }
+  // A composite that only a gradient read may go with it.
+  DenseSet<Operation*> alive(composites.begin(), composites.end());
   for (Forward& f : forwards) {
+    if (!alive.contains(f.op)) continue;
     GradientSearch search(program, f);
-    if (auto found = search.find()) outline_gradient(program, f, search, *found, report);
+    auto found = search.find();
+    if (!found) continue;
+    outline_gradient(program, f, search, *found, report);
+    alive.clear();
+    for (auto op : program.block.getOps<CompositeOp>()) alive.insert(op);
   }
   DenseSet<size_t> fruitless;
   for (bool found = true; found;) {
