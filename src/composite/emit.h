@@ -27,9 +27,9 @@ class Emit {
   /// `x`, which lacks these dimensions of `like`, in all of its places.
   mlir::Value spread(mlir::Value x, mlir::ArrayRef<int64_t> dims, mlir::Value like);
   mlir::Value softmax(mlir::Value x, mlir::ArrayRef<int64_t> dims, bool logarithm);
+  mlir::Value number(double v, mlir::RankedTensorType type);
 
  private:
-  mlir::Value number(double v, mlir::RankedTensorType type);
   mlir::Value reduce(mlir::Value x, mlir::ArrayRef<int64_t> dims, bool maximum);
   mlir::OpBuilder& b_;
   mlir::Location loc_;

@@ -54,6 +54,7 @@ class Attention {
   std::string find_scale();
   std::string find_mask_operand();
   std::string verify();
+  void make_added(OpBuilder& b, DenseSet<Operation*>& region);
   void choose_output();
 
   int64_t heads_of_keys() const { return key_.sizes[1]; }
@@ -625,6 +626,22 @@ void Attention::choose_output() {
   }
 }
 
+// A select's mask as one that is added: what takes the place of scores is so low that adding it is the same, in a row without anything to attend to as well.
+void Attention::make_added(OpBuilder& b, DenseSet<Operation*>& region) {
+  Value bits = mask_.value;
+  Location loc = bits.getLoc();
+  if (Operation* op = bits.getDefiningOp()) b.setInsertionPointAfter(op);
+  else b.setInsertionPointToStart(bits.getParentBlock());
+  Emit e(b, loc);
+  auto type = RankedTensorType::get(shape_of(bits), type_of(operand_->op->getResult(0)).getElementType());
+  Value none = e.number(0, type), low = e.number(operand_->low, type);
+  Value added = SelectOp::create(b, loc, bits, operand_->keeps ? none : low, operand_->keeps ? low : none);
+  Value back = CompareOp::create(b, loc, added, none, operand_->keeps ? ComparisonDirection::EQ : ComparisonDirection::NE);
+  bits.replaceUsesWithIf(back, [&](OpOperand& use) { return region.contains(use.getOwner()); });
+  region.insert(back.getDefiningOp());
+  mask_.value = added;
+}
+
 void Attention::outline(RaiseReport& report) {
   choose_output();
   OpBuilder b(program_.module.getContext());
@@ -632,7 +649,10 @@ void Attention::outline(RaiseReport& report) {
   auto region = operations_between({query_.value, key_.value, value_.value, mask_.value}, output_.value);
   SmallVector<Value> inputs;
   for (const View* view : {&query_, &key_, &value_}) inputs.push_back(make_operand(b, *view, region));
-  if (operand_) inputs.push_back(make_operand(b, mask_, region));
+  if (operand_) {
+    if (isa<SelectOp>(operand_->op)) make_added(b, region);
+    inputs.push_back(make_operand(b, mask_, region));
+  }
   std::string place = where(output_.value);
   Value out = make_result(b, output_);
   program_.renumber();

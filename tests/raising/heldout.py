@@ -232,6 +232,8 @@ ATTENTION = {
     "attention_additive_causal": (CAUSAL, lambda q, k, v: attend(q, k, v, bias=jnp.triu(jnp.full((8, 8), -jnp.inf), 1)), [Q, Q, Q]),
     "attention_bias": (MASKED, lambda q, k, v, m: attend(q, k, v, bias=m), [Q, Q, Q, jnp.ones((2, 1, 1, 8))]),
     "attention_padding": (MASKED, lambda q, k, v, m: attend(q, k, v, bias=(1.0 - m[:, None, None, :]) * -1e9), [Q, Q, Q, jnp.ones((2, 8))]),
+    "attention_masked_fill": (MASKED, lambda q, k, v, m: attend(q, k, v, mask=~m), [Q, Q, Q, jnp.ones((2, 1, 8, 8), bool)]),
+    "attention_filled": (MASKED, lambda q, k, v, m: jax.nn.softmax(jnp.where(m, -1e9, q @ k.swapaxes(-1, -2) / 4)) @ v, [Q, Q, Q, jnp.ones((2, 1, 8, 8), bool)]),
     "attention_no_scale": (["aten.scaled_dot_product_attention scale=1"], lambda q, k, v: attend(q, k, v, scale=1), [Q, Q, Q]),
     "attention_scaled_q": (SDPA, lambda q, k, v: attend(q * 0.25, k, v, scale=1), [Q, Q, Q]),
     "attention_scaled_both": (SDPA, lambda q, k, v: attend(q * 0.5, k * 0.5, v, scale=1), [Q, Q, Q]),
