@@ -4,7 +4,6 @@ makes a NumPy array of that. Compilation happens within the first call, so that 
 import dataclasses
 import importlib.util
 import os
-import re
 import tempfile
 from typing import Callable
 
@@ -78,7 +77,7 @@ def cresset_device(row, threads):
 
 
 def exported(work):
-    """The row as StableHLO without composites, and its arguments in the shapes of the text: a tensor is all of its storage."""
+    """The row as StableHLO without composites, and its arguments."""
     import torch
     import torch_cresset
 
@@ -87,12 +86,7 @@ def exported(work):
         text = torch_cresset.stablehlo(program, *work.inputs)
         module = program.module()
     state = dict(module.named_parameters()) | dict(module.named_buffers())
-    tensors = [t.detach().numpy() for t in (*work.inputs, *state.values())]
-    signature = re.search(r"func\.func (?:public )?@main\((.*?)\) -> ", text, re.S)[1]
-    types = re.findall(r"%\w+: tensor<([^>]*)>", signature)
-    if len(types) != len(tensors):
-        raise RuntimeError(f"the text takes {len(types)} arguments, the row has {len(tensors)}")
-    return text, [t.reshape([int(size) for size in kind.split("x")[:-1]]) for t, kind in zip(tensors, types)]
+    return text, [t.detach().numpy() for t in (*work.inputs, *state.values())]
 
 
 def xla(row, threads):
