@@ -77,7 +77,7 @@ std::optional<double> recover_eps(const RowRegion& region, bool centred, ArrayRe
   for (size_t i = 0; i < shifted.size(); ++i)
     if (std::fabs(shifted[i]) > std::fabs(shifted[at])) at = i;
   double r = (*y)[at] / shifted[at], eps = 1 / (r * r) - mean_square(shifted);
-  if (!std::isfinite(eps) || r < 0 || eps > 0.1) return std::nullopt;
+  if (!std::isfinite(eps) || r < 0 || eps > 1) return std::nullopt;
   // Less than this can't be told from none.
   return eps < 1e-14 ? (eps > -1e-11 ? std::optional(0.0) : std::nullopt) : std::optional(tidy_number(eps));
 }
