@@ -1,6 +1,7 @@
 #include "composite/raise_attention.h"
 
 #include <cmath>
+#include <map>
 
 #include "composite/emit.h"
 #include "composite/raise_scalar.h"
@@ -36,8 +37,8 @@ struct Mask {
 // softmax(scale · q kᵀ + mask) v, as it is written.
 class Attention {
  public:
-  // `verified`: structures that were evaluated already, as in another layer.
-  Attention(Program& program, DotGeneralOp second, bool weights_left, DenseSet<size_t>& verified)
+  // `verified`: what came of structures that were evaluated already, as in another layer.
+  Attention(Program& program, DotGeneralOp second, bool weights_left, std::map<size_t, std::string>& verified)
       : program_(program), second_(second), weights_left_(weights_left), verified_(verified) {}
 
   // Whether there is a softmax with a product above it; then what differs from attention, or nothing.
@@ -54,6 +55,7 @@ class Attention {
   std::string find_scale();
   std::string find_mask_operand();
   std::string verify();
+  std::string evaluate();
   void make_added(OpBuilder& b, DenseSet<Operation*>& region);
   void choose_output();
 
@@ -75,7 +77,7 @@ class Attention {
   Program& program_;
   DotGeneralOp first_, second_;
   bool weights_left_, query_left_ = true;
-  DenseSet<size_t>& verified_;
+  std::map<size_t, std::string>& verified_;
   CompositeOp softmax_;
   Path to_softmax_, to_first_;  // from the second product's operand, and from the softmax's
   SmallVector<Axis> batch_, free_;  // free_: of the queries only; the last is the position
@@ -100,6 +102,7 @@ bool Attention::find() {
   if (!up) return false;
   to_softmax_ = *up;
   softmax_ = cast<CompositeOp>(to_softmax_.values.back().getDefiningOp());
+  if (!softmax_.getCompositeAttributes().getAs<IntegerAttr>("dim")) return false;
   auto product = climb(softmax_->getOperand(0), [](Value v) { return v.getDefiningOp<DotGeneralOp>() != nullptr; });
   if (!product) return false;
   to_first_ = *product;
@@ -173,6 +176,10 @@ std::string Attention::find_axes() {
   // Keys are on the side of the dimension that the softmax and the second product work on.
   int summed = only(weights, w_sum);
   if (summed < 0) return "the second product sums over several dimensions";
+  Indices along(zero);
+  along[summed] = 1;
+  int64_t softmax_dim = softmax_.getCompositeAttributes().getAs<IntegerAttr>("dim").getInt();
+  if ((*to_softmax_.chase(along))[softmax_dim] == (*to_softmax_.chase(zero))[softmax_dim]) return "its softmax is over another dimension than the second product";
   int key_dim = int(std::find(weights_dims_.begin(), weights_dims_.end(), summed) - weights_dims_.begin());
   if (key_dim < int(batch)) return "the softmax is over a dimension of the batch";
   query_left_ = key_dim >= int(batch + left.size());
@@ -552,7 +559,12 @@ std::string Attention::verify() {
   size_t structure = llvm::hash_combine(structure_of(y, {query_.value, key_.value, value_.value, mask_.value}), is_causal_, llvm::bit_cast<uint64_t>(scale_));
   for (const View* view : {&query_, &key_, &value_, &mask_})
     structure = llvm::hash_combine(structure, llvm::hash_combine_range(view->permutation.begin(), view->permutation.end()), llvm::hash_combine_range(view->sizes.begin(), view->sizes.end()));
-  if (verified_.contains(structure)) return "";
+  if (auto it = verified_.find(structure); it != verified_.end()) return it->second;
+  return verified_[structure] = evaluate();
+}
+
+std::string Attention::evaluate() {
+  Value y = second_.getResult();
   bool narrow = is_narrow(query_.value) || is_narrow(scores()) || is_narrow(first_.getResult());
   for (unsigned seed : {11u, 12u}) {
     Sampler s(seed);
@@ -590,7 +602,6 @@ std::string Attention::verify() {
       return text;
     }
   }
-  verified_.insert(structure);
   return "";
 }
 
@@ -705,7 +716,7 @@ void Attention::outline(RaiseReport& report) {
 
 void raise_attention(Program& program, RaiseReport& report) {
   DenseSet<Operation*> seen;
-  DenseSet<size_t> verified;
+  std::map<size_t, std::string> verified;
   for (bool found = true; found;) {
     found = false;
     for (auto product : program.block.getOps<DotGeneralOp>()) {

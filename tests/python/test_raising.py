@@ -83,6 +83,14 @@ def test_raised_programs_compute_the_same(tmp_path):
             np.testing.assert_allclose(np.asarray(found, np.float64), np.asarray(expected, np.float64), rtol=tolerance, atol=tolerance, err_msg=path.stem)
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "spellings").glob("*attention*.mlir")), ids=lambda p: p.stem)
+def test_raised_attention_runs_whole(path):
+    """The compiler's kernel, which goes by operands and attributes, agrees with the decomposition, which is the operations that were found."""
+    text = subprocess.run([OPT, "--raise-composites", path], capture_output=True, text=True, check=True).stdout
+    run = subprocess.run([OPT.with_name("cresset-run"), "--compare", "-"], input=text, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
 def test_a_near_miss_is_reported():
     _, report = raised(ROOT / "misses" / "gelu_constant.mlir")
     assert re.search(r"missed .* nearly aten.gelu, off by .*; its constants are.*0\.7979", report)
