@@ -1,109 +1,300 @@
-// Convolution as an implicit matrix product: for each image and group, C[features, positions] = W[features, window] ·
-// X[window, positions], where the panel of X is gathered from the (padded, dilated) input while it is packed.
-#include <numeric>
+// Convolution as an implicit matrix product: for each group, C[features, positions] = W[features, window] · X[window, positions].
+// The positions of all images are one dimension, so that small images fill vectors too. A panel of X is packed straight from
+// the input, a vector of positions at a time: what lies in the padding is masked, so the input itself is never padded.
+#include "cpu/convolution.h"
 
 #include "cpu/matmul.h"
+#include "llvm/IR/InlineAsm.h"
 
 namespace cresset::cpu {
 
 using namespace mlir;
 using namespace mlir::stablehlo;
+namespace {
+
+SmallVector<int64_t> strides_of(RankedTensorType t) {
+  SmallVector<int64_t> s(t.getRank(), 1);
+  for (int64_t d = t.getRank() - 2; d >= 0; --d) s[d] = s[d + 1] * t.getDimSize(d + 1);
+  return s;
+}
+
+}  // namespace
+
+Geometry::Geometry(ConvolutionOp op) {
+  auto dims = op.getDimensionNumbers();
+  auto input = shaped(op.getLhs()), kernel = shaped(op.getRhs()), output = cast<RankedTensorType>(op.getType());
+  in_type = input.getElementType(), kernel_type = kernel.getElementType(), out_type = output.getElementType();
+  auto is = strides_of(input), ks = strides_of(kernel), os = strides_of(output);
+  auto or_one = [](std::optional<ArrayRef<int64_t>> a, size_t i) { return a ? (*a)[i] : 1; };
+  for (size_t i = 0; i < dims.getInputSpatialDimensions().size(); ++i) {
+    int64_t x = dims.getInputSpatialDimensions()[i], w = dims.getKernelSpatialDimensions()[i], y = dims.getOutputSpatialDimensions()[i];
+    axes.push_back({input.getDimSize(x), kernel.getDimSize(w), output.getDimSize(y), is[x], ks[w], os[y], or_one(op.getWindowStrides(), i),
+                    op.getPadding() ? op.getPadding()->getValues<int64_t>()[2 * i] : 0, or_one(op.getRhsDilation(), i),
+                    or_one(op.getLhsDilation(), i), op.getWindowReversal() && (*op.getWindowReversal())[i]});
+  }
+  groups = op.getFeatureGroupCount(), batch_groups = op.getBatchGroupCount();
+  images = input.getDimSize(dims.getInputBatchDimension()) / batch_groups;
+  in_features = kernel.getDimSize(dims.getKernelInputFeatureDimension());
+  features = kernel.getDimSize(dims.getKernelOutputFeatureDimension()) / (groups * batch_groups);
+  in_image = is[dims.getInputBatchDimension()], in_feature = is[dims.getInputFeatureDimension()];
+  out_image = os[dims.getOutputBatchDimension()], out_feature = os[dims.getOutputFeatureDimension()];
+  kernel_in = ks[dims.getKernelInputFeatureDimension()], kernel_out = ks[dims.getKernelOutputFeatureDimension()];
+}
+
+SmallVector<int64_t> Geometry::sizes(int64_t Axis::*size) const {
+  return llvm::map_to_vector(axes, [&](const Axis& a) { return a.*size; });
+}
+
+bool Geometry::is_dense(int64_t Axis::*size, int64_t Axis::*stride) const {
+  int64_t expected = 1;
+  for (const Axis& a : llvm::reverse(axes)) {
+    if (a.*size != 1 && a.*stride != expected) return false;
+    expected *= a.*size;
+  }
+  return true;
+}
+
+namespace {
+
+constexpr int64_t kMostColumns = 512;  // of a block
+
+class ImplicitProduct {
+ public:
+  ImplicitProduct(KernelContext& c, ConvolutionOp op, const Geometry& g) : c_(c), k_(c.k), b_(c.k.b), op_(op), g_(g) {}
+
+  void run() {
+    window_ = g_.sizes(&Axis::window), positions_ = g_.sizes(&Axis::out);
+    image_size_ = std::max<int64_t>(product(positions_), 1), window_size_ = std::max<int64_t>(product(window_), 1);
+    MatmulSpec spec;
+    spec.batch = g_.groups * g_.batch_groups;
+    spec.m = g_.features, spec.n = g_.images * product(positions_), spec.k = g_.in_features * product(window_);
+    spec.a_type = g_.kernel_type, spec.b_type = g_.in_type, spec.type = g_.out_type;
+    spec.a = c_.buffer(op_.getRhs()), spec.b = c_.buffer(op_.getLhs());
+    spec.a_offset = [&](IR group, IR m, IR k) { return kernel_offset(group, m, k); };
+    bool forward = llvm::none_of(g_.axes, [](const Axis& a) { return a.reversed; });
+    spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride) && (g_.in_features == 1 || g_.kernel_in == window_size_);
+    // Whole windows, if they are small: then their masks serve all the channels of a block.
+    whole_windows_ = window_size_ <= 512;
+    if (whole_windows_) spec.k_unit = window_size_;
+    spec.pack_b = [&](const MatmulSpec::Block& block) { is_pointwise() ? pack_pixels(block) : pack_windows(block); };
+    if (is_pointwise()) spec.pack_scratch = kMostColumns * 2 * 8;
+    spec.store_vectors = product_shape(op_).has_value();
+    spec.store = [&](IR group, IR m, IR n, IR sum, int lanes) { store(k_.add(k_.mul(group, g_.features), m), n, sum, lanes); };
+    spec.streams = epilogue_streams(c_.fusion);
+    emit_matmul(c_, spec);
+  }
+
+ private:
+  IR kernel_offset(IR group, IR m, IR k) {
+    auto at = delinearise(k_, window_, b_.CreateURem(k, k_.i64(window_size_)));
+    IR offset = k_.add(k_.mul(k_.add(k_.mul(group, g_.features), m), g_.kernel_out), k_.mul(b_.CreateUDiv(k, k_.i64(window_size_)), g_.kernel_in));
+    for (auto [axis, i] : llvm::zip(g_.axes, at))
+      offset = k_.add(offset, k_.mul(axis.reversed ? b_.CreateSub(k_.i64(axis.window - 1), i.base) : i.base, axis.window_stride));
+    return offset;
+  }
+  void store(IR feature, IR n, IR sum, int lanes) {
+    IR image = b_.CreateUDiv(n, k_.i64(image_size_)), position = b_.CreateURem(n, k_.i64(image_size_));
+    if (!product_shape(op_)) {
+      IR offset = k_.add(k_.mul(image, g_.out_image), k_.mul(feature, g_.out_feature));
+      for (auto [axis, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) offset = k_.add(offset, k_.mul(i.base, axis.out_stride));
+      return k_.store(g_.out_type, sum, c_.buffer(op_.getResult()), offset, lanes);
+    }
+    auto neighbours = [&] { emit_epilogue(c_, k_.add(k_.mul(image, g_.groups * g_.features), feature), position, sum, lanes); };
+    if (lanes == 1) return neighbours();
+    IR together = within_image(n, lanes);
+    if (together == b_.getTrue()) return neighbours();
+    k_.when(together, neighbours);
+    k_.when(b_.CreateNot(together), [&] {
+      k_.loop(k_.i64(0), k_.i64(lanes), [&](IR lane) { store(feature, b_.CreateAdd(n, lane), b_.CreateExtractElement(sum, lane), 1); });
+    });
+  }
+  // Whether positions n … n + lanes - 1 (as far as they exist) belong to one image.
+  IR within_image(IR n, int64_t lanes) {
+    if (g_.images == 1 || image_size_ % lanes == 0) return b_.getTrue();
+    if (image_size_ < lanes) return b_.getFalse();
+    return b_.CreateICmpULE(b_.CreateURem(n, k_.i64(image_size_)), k_.i64(image_size_ - lanes));
+  }
+
+  // Whether neighbouring positions read neighbouring elements: a window moves by one, and a row ends where the input's does.
+  bool is_flat() const {
+    for (auto [i, a] : llvm::enumerate(g_.axes))
+      if (a.step != 1 || a.base_dilation != 1 || (i > 0 && a.in != a.out)) return false;
+    return g_.is_dense(&Axis::in, &Axis::in_stride);
+  }
+
+  // A vector of positions: where their windows begin.
+  struct Lanes {
+    IR n;                       // the first
+    IR exists, image;           // offset of the image
+    SmallVector<IR> origin;     // in the dilated, unpadded input
+  };
+  Lanes lanes_at(IR group, IR n, int lanes) {
+    auto splat = [&](int64_t v) { return k_.splat(k_.i64(v), lanes); };
+    SmallVector<llvm::Constant*> steps;
+    for (int i = 0; i < lanes; ++i) steps.push_back(b_.getInt64(i));
+    IR all = b_.CreateAdd(k_.splat(n, lanes), llvm::ConstantVector::get(steps));
+    Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), b_.CreateUDiv(all, splat(image_size_)), {}};
+    IR position = b_.CreateURem(all, splat(image_size_));
+    if (g_.batch_groups > 1) result.image = b_.CreateAdd(result.image, k_.splat(k_.mul(group, g_.images), lanes));
+    result.image = b_.CreateMul(result.image, splat(g_.in_image));
+    result.origin.resize(g_.axes.size());
+    for (size_t d = g_.axes.size(); d-- > 0;) {
+      const Axis& a = g_.axes[d];
+      IR i = d ? b_.CreateURem(position, splat(a.out)) : position;
+      if (d) position = b_.CreateUDiv(position, splat(a.out));
+      result.origin[d] = b_.CreateSub(b_.CreateMul(i, splat(a.step)), splat(a.low));
+    }
+    return result;
+  }
+
+  //===-- Pixels: each column of the block is one place in each channel ---------------------------------------------===//
+
+  bool is_pointwise() const {
+    return window_size_ == 1 && llvm::all_of(g_.axes, [](const Axis& a) { return a.low == 0 && a.base_dilation == 1 && (a.out - 1) * a.step < a.in; });
+  }
+
+  // Channel after channel, so that neighbours in memory are read together. Where the lanes of each vector lie is the same in all of
+  // them and noted first: their offsets, or where they are neighbours only the first, after a mark.
+  void pack_pixels(const MatmulSpec::Block& p) {
+    auto place = [&](IR n) { return b_.CreateInBoundsGEP(b_.getInt64Ty(), p.scratch, k_.mul(b_.CreateUDiv(n, k_.i64(p.lanes)), p.lanes + 1)); };
+    auto* offsets = k_.vector(b_.getInt64Ty(), p.lanes);
+    auto each_vector = [&](const std::function<void(IR n, IR panel, int64_t column)>& body) {
+      k_.loop(k_.i64(0), p.n, p.width, [&](IR first) {
+        for (int64_t column = 0; column < p.width; column += p.lanes) body(k_.add(first, k_.i64(column)), first, column);
+      });
+    };
+    bool flat = is_flat();
+    each_vector([&](IR n, IR, int64_t) {
+      Lanes at = lanes_at(p.batch, k_.add(p.n0, n), p.lanes);
+      IR offset = at.image;
+      for (auto [axis, x] : llvm::zip(g_.axes, at.origin)) offset = b_.CreateAdd(offset, b_.CreateMul(x, k_.splat(k_.i64(axis.in_stride), p.lanes)));
+      offset = b_.CreateSelect(at.exists, offset, llvm::Constant::getNullValue(offsets));
+      IR together = flat ? b_.CreateAnd(within_image(at.n, p.lanes), b_.CreateAndReduce(at.exists)) : b_.getFalse();
+      b_.CreateAlignedStore(offset, place(n), llvm::Align(8));
+      b_.CreateAlignedStore(b_.CreateZExt(together, b_.getInt64Ty()), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), place(n), p.lanes), llvm::Align(8));
+    });
+    auto* type = k_.compute_type(g_.out_type);
+    k_.loop(k_.i64(0), p.k, [&](IR row) {
+      IR channel = channel_base(p.batch, k_.add(p.k0, row));
+      each_vector([&](IR n, IR first, int64_t column) {
+        IR from = place(n), to = b_.CreateInBoundsGEP(type, p.panel(first), k_.add(k_.mul(row, p.width), k_.i64(column)));
+        auto put = [&](IR v) { b_.CreateAlignedStore(convert(v, v->getType()->getWithNewType(type)), to, llvm::Align(16)); };
+        auto singly = [&] { put(k_.gather(g_.in_type, channel, b_.CreateAlignedLoad(offsets, from, llvm::Align(8)), p.lanes)); };
+        if (!flat) return singly();
+        IR together = b_.CreateTrunc(b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), from, p.lanes)), b_.getInt1Ty());
+        k_.when(together, [&] { put(k_.load(g_.in_type, channel, b_.CreateLoad(b_.getInt64Ty(), from), p.lanes)); });
+        k_.when(b_.CreateNot(together), singly);
+      });
+    });
+  }
+
+  //===-- Windows ---------------------------------------------------------------------------------------------------===//
+
+  void pack_windows(const MatmulSpec::Block& p) {
+    IR channel = b_.CreateUDiv(p.k0, k_.i64(window_size_));
+    k_.loop(k_.i64(0), p.n, p.width, [&](IR n) {
+      IR panel = p.panel(n);
+      for (int64_t column = 0; column < p.width; column += p.lanes) {
+        Lanes at = lanes_at(p.batch, k_.add(k_.add(p.n0, n), k_.i64(column)), p.lanes);
+        IR address = b_.CreateConstInBoundsGEP1_64(k_.compute_type(g_.out_type), panel, column);
+        if (whole_windows_) {
+          IR channels = b_.CreateUDiv(p.k, k_.i64(window_size_));
+          k_.loop(k_.i64(0), k_.i64(window_size_), [&](IR w) { pack_place(p, address, at, w, w, channel, channels); });
+        } else {
+          k_.loop(k_.i64(0), p.k, [&](IR row) {
+            IR k = b_.CreateAdd(p.k0, row);
+            pack_place(p, address, at, b_.CreateURem(k, k_.i64(window_size_)), row, b_.CreateUDiv(k, k_.i64(window_size_)), k_.i64(1));
+          });
+        }
+      }
+    });
+  }
+
+  // One place of the window, for some channels: rows `row`, row + window size, … of the panel.
+  void pack_place(const MatmulSpec::Block& p, IR address, const Lanes& at, IR w, IR row, IR channel, IR channels) {
+    auto splat = [&](IR v) { return k_.splat(v, p.lanes); };
+    IR valid = at.exists, offset = at.image;
+    for (auto [axis, origin, i] : llvm::zip(g_.axes, at.origin, delinearise(k_, window_, w))) {
+      IR x = b_.CreateAdd(origin, splat(k_.mul(i.base, axis.dilation)));
+      valid = b_.CreateAnd(valid, b_.CreateICmpULT(x, splat(k_.i64(axis.reach()))));
+      if (axis.base_dilation > 1) {
+        valid = b_.CreateAnd(valid, b_.CreateICmpEQ(b_.CreateURem(x, splat(k_.i64(axis.base_dilation))), splat(k_.i64(0))));
+        x = b_.CreateUDiv(x, splat(k_.i64(axis.base_dilation)));
+      }
+      offset = b_.CreateAdd(offset, b_.CreateMul(x, splat(k_.i64(axis.in_stride))));
+    }
+    auto* type = k_.compute_type(g_.out_type);
+    auto each_channel = [&](const std::function<IR(IR base)>& load) {
+      k_.loop(k_.i64(0), channels, [&](IR c) {
+        IR v = load(channel_base(p.batch, k_.add(channel, c)));
+        IR to = k_.mul(k_.add(row, k_.mul(c, window_size_)), p.width);
+        b_.CreateAlignedStore(convert(v, v->getType()->getWithNewType(type)), b_.CreateInBoundsGEP(type, address, to), llvm::Align(16));
+      });
+    };
+    auto singly = [&] {  // outside the image the first element is read and thrown away
+      IR safe = b_.CreateSelect(valid, offset, llvm::Constant::getNullValue(offset->getType()));
+      each_channel([&](IR base) {
+        IR v = k_.gather(g_.in_type, base, safe, p.lanes);
+        return b_.CreateSelect(valid, v, llvm::Constant::getNullValue(v->getType()));
+      });
+    };
+    if (!is_flat()) return singly();
+    bool masked = k_.target.lanes > 4 && element_bytes(g_.in_type) >= 4;
+    IR together = masked ? within_image(at.n, p.lanes) : b_.CreateAnd(within_image(at.n, p.lanes), b_.CreateAndReduce(valid));
+    if (together == b_.getFalse()) return singly();
+    IR first = b_.CreateExtractElement(offset, uint64_t(0)), mask = as_mask(valid, p.lanes);
+    k_.when(together, [&] {
+      each_channel([&](IR base) {
+        if (!masked) return k_.load(g_.in_type, base, first, p.lanes);
+        auto* vector = k_.vector(k_.memory_type(g_.in_type), p.lanes);
+        IR from = b_.CreateGEP(k_.memory_type(g_.in_type), base, first);
+        IR lanes = b_.CreateICmpSLT(mask, llvm::Constant::getNullValue(mask->getType()));
+        return k_.from_memory(g_.in_type, b_.CreateMaskedLoad(vector, from, llvm::Align(element_bytes(g_.in_type)), lanes, llvm::Constant::getNullValue(vector)));
+      });
+    });
+    if (together != b_.getTrue()) k_.when(b_.CreateNot(together), singly);
+  }
+  // The lanes as numbers as wide as the elements, which is what instructions take. LLVM would otherwise keep them in fewer bits and
+  // widen them again in every round of a loop; it does not see through the empty instruction.
+  IR as_mask(IR lanes, int count) {
+    if (k_.target.lanes != 8) return b_.CreateSExt(lanes, k_.vector(b_.getInt32Ty(), count));  // AVX-512 has registers for them
+    auto* type = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), count);
+    auto* function = llvm::FunctionType::get(type, {type}, false);
+    return b_.CreateCall(function, llvm::InlineAsm::get(function, "", "=x,0", false), {b_.CreateSExt(lanes, type)});
+  }
+
+  IR channel_base(IR group, IR channel) {
+    if (g_.groups > 1) channel = k_.add(channel, k_.mul(group, g_.in_features));
+    return b_.CreateGEP(k_.memory_type(g_.in_type), c_.buffer(op_.getLhs()), k_.mul(channel, g_.in_feature));
+  }
+  IR convert(IR v, llvm::Type* to) {  // the input may be narrower than the output
+    if (v->getType() == to) return v;
+    if (to->isFPOrFPVectorTy()) return b_.CreateFPExt(v, to);
+    return g_.in_type.isUnsignedInteger() || g_.in_type.isInteger(1) ? b_.CreateZExt(v, to) : b_.CreateSExt(v, to);
+  }
+
+  KernelContext& c_;
+  KernelEmitter& k_;
+  llvm::IRBuilder<>& b_;
+  ConvolutionOp op_;
+  const Geometry& g_;
+  SmallVector<int64_t> window_, positions_;
+  int64_t image_size_ = 1, window_size_ = 1;
+  bool whole_windows_ = false;
+};
+
+}  // namespace
 
 llvm::Error emit_convolution(KernelContext& c) {
-  auto& k = c.k;
-  auto& b = k.b;
   auto op = cast<ConvolutionOp>(c.fusion.product);
-  auto dims = op.getDimensionNumbers();
-  auto input = cast<RankedTensorType>(op.getLhs().getType()), kernel = cast<RankedTensorType>(op.getRhs().getType());
-  auto output = cast<RankedTensorType>(op.getType());
-  auto strides_of = [](RankedTensorType t) {
-    SmallVector<int64_t> s(t.getRank(), 1);
-    for (int64_t d = t.getRank() - 2; d >= 0; --d) s[d] = s[d + 1] * t.getDimSize(d + 1);
-    return s;
-  };
-  auto is = strides_of(input), ks = strides_of(kernel), os = strides_of(output);
-  size_t spatial = dims.getInputSpatialDimensions().size();
-  auto or_ones = [&](std::optional<ArrayRef<int64_t>> a) { return a ? SmallVector<int64_t>(*a) : SmallVector<int64_t>(spatial, 1); };
-  auto window_stride = or_ones(op.getWindowStrides()), base_dilation = or_ones(op.getLhsDilation()), window_dilation = or_ones(op.getRhsDilation());
-  SmallVector<int64_t> low(spatial, 0);
-  if (auto padding = op.getPadding())
-    for (auto [i, p] : llvm::enumerate(padding->getValues<int64_t>()))
-      if (i % 2 == 0) low[i / 2] = p;
-  SmallVector<bool> reversed(spatial, false);
-  if (auto r = op.getWindowReversal()) reversed.assign(r->begin(), r->end());
-
-  int64_t groups = op.getFeatureGroupCount(), batch_groups = op.getBatchGroupCount();
-  int64_t images = input.getDimSize(dims.getInputBatchDimension()) / batch_groups;
-  int64_t in_features = kernel.getDimSize(dims.getKernelInputFeatureDimension());
-  int64_t all_features = kernel.getDimSize(dims.getKernelOutputFeatureDimension());
-  int64_t parts = groups * batch_groups, features = all_features / parts;
-  SmallVector<int64_t> window{in_features}, positions;
-  for (int64_t d : dims.getKernelSpatialDimensions()) window.push_back(kernel.getDimSize(d));
-  for (int64_t d : dims.getOutputSpatialDimensions()) positions.push_back(output.getDimSize(d));
-  auto product = [](ArrayRef<int64_t> n) { return std::accumulate(n.begin(), n.end(), int64_t(1), std::multiplies<>()); };
-
-  MatmulSpec spec;
-  spec.batch = images * parts;
-  spec.m = features, spec.n = product(positions), spec.k = product(window);
-  spec.a_type = kernel.getElementType(), spec.b_type = input.getElementType(), spec.type = output.getElementType();
-  spec.a = c.buffer(op.getRhs()), spec.b = c.buffer(op.getLhs());
-
-  auto split = [&](IR batch) { return std::pair(b.CreateUDiv(batch, k.i64(parts)), b.CreateURem(batch, k.i64(parts))); };  // image, part
-  auto last_of = [&](ArrayRef<int64_t> strides, ArrayRef<int64_t> order) {  // whether the order of dims is dense in memory
-    return strides[order.back()] == 1;
-  };
-  // W: output features by (input feature, window).
-  spec.a_offset = [&](IR batch, IR m, IR kk) {
-    auto [image, part] = split(batch);
-    IR feature = k.add(k.mul(part, features), m);
-    auto at = delinearise(k, window, kk);
-    IR offset = k.add(k.mul(feature, ks[dims.getKernelOutputFeatureDimension()]), k.mul(at[0].base, ks[dims.getKernelInputFeatureDimension()]));
-    for (size_t d = 0; d < spatial; ++d) {
-      IR i = at[d + 1].base;
-      if (reversed[d]) i = b.CreateSub(k.i64(window[d + 1] - 1), i);
-      offset = k.add(offset, k.mul(i, ks[dims.getKernelSpatialDimensions()[d]]));
-    }
-    return offset;
-  };
-  SmallVector<int64_t> kernel_order{dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension()};
-  kernel_order.append(dims.getKernelSpatialDimensions().begin(), dims.getKernelSpatialDimensions().end());
-  bool kernel_dense = llvm::is_sorted(kernel_order) && llvm::none_of(reversed, [](bool r) { return r; });
-  spec.a_unit_k = kernel_dense && last_of(ks, kernel_order);
-
-  spec.b_element = [&](IR batch, IR kk, IR n) -> IR {
-    auto [image, part] = split(batch);
-    auto in_window = delinearise(k, window, kk), position = delinearise(k, positions, n);
-    IR feature = in_window[0].base;
-    if (groups > 1) feature = k.add(k.mul(part, in_features), feature);
-    if (batch_groups > 1) image = k.add(k.mul(part, images), image);
-    IR offset = k.add(k.mul(image, is[dims.getInputBatchDimension()]), k.mul(feature, is[dims.getInputFeatureDimension()]));
-    IR inside = b.getTrue();
-    for (size_t d = 0; d < spatial; ++d) {
-      int64_t size = input.getDimSize(dims.getInputSpatialDimensions()[d]);
-      IR i = k.add(k.mul(position[d].base, window_stride[d]), k.mul(in_window[d + 1].base, window_dilation[d]));
-      i = k.add(i, k.i64(-low[d]));
-      inside = b.CreateAnd(inside, b.CreateICmpSGE(i, k.i64(0)));
-      if (base_dilation[d] > 1) {
-        inside = b.CreateAnd(inside, b.CreateICmpEQ(b.CreateSRem(i, k.i64(base_dilation[d])), k.i64(0)));
-        i = b.CreateSDiv(i, k.i64(base_dilation[d]));
-      }
-      inside = b.CreateAnd(inside, b.CreateICmpSLT(i, k.i64(size)));
-      offset = k.add(offset, k.mul(b.CreateSelect(inside, i, k.i64(0)), is[dims.getInputSpatialDimensions()[d]]));
-    }
-    // Outside the image the element at a valid place is read and thrown away.
-    IR v = k.load(input.getElementType(), spec.b, b.CreateSelect(inside, offset, k.i64(0)), 1);
-    return b.CreateSelect(inside, v, llvm::Constant::getNullValue(v->getType()));
-  };
-  spec.store_vectors = product_shape(op).has_value();
-  spec.store = [&](IR batch, IR m, IR n, IR sum, int lanes) {
-    if (spec.store_vectors) return emit_epilogue(c, k.add(k.mul(batch, features), m), n, sum, lanes);
-    auto [image, part] = split(batch);
-    IR offset = k.add(k.mul(image, os[dims.getOutputBatchDimension()]), k.mul(k.add(k.mul(part, features), m), os[dims.getOutputFeatureDimension()]));
-    for (auto [i, d] : llvm::zip(delinearise(k, positions, n), dims.getOutputSpatialDimensions())) offset = k.add(offset, k.mul(i.base, os[d]));
-    k.store(spec.type, sum, c.buffer(op.getResult()), offset, lanes);
-  };
-  spec.streams = epilogue_streams(c.fusion);
-  emit_matmul(c, spec);
+  Geometry g(op);
+  if (!product_shape(op) || !is_depthwise(g, c.k.target)) {
+    ImplicitProduct(c, op, g).run();
+    return llvm::Error::success();
+  }
+  emit_depthwise(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), [&](IR image, IR feature, IR position, IR sum, int lanes) {
+    emit_epilogue(c, c.k.add(c.k.mul(image, g.groups * g.features), feature), position, sum, lanes);
+  });
   return llvm::Error::success();
 }
 

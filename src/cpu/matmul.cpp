@@ -29,8 +29,9 @@ class MatmulEmitter {
       c_.kernel.scratch_bytes += round_up(elements * p_.bytes, 64) + 64;  // the vectors that pack A end beyond their panel
       return at;
     };
-    packed_a_ = reserve(mc_ * kc_ / p_.depth);
+    packed_a_ = reserve(in_place_ ? 0 : mc_ * kc_ / p_.depth);
     packed_b_ = reserve(nb_ * kc_ / p_.depth);
+    pack_scratch_ = reserve(ceil_div(s_.pack_scratch, p_.bytes));
     sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {s_.batch, n_blocks, m_blocks}, task);
@@ -43,13 +44,15 @@ class MatmulEmitter {
     bool many = k_.target.registers == 32;
     // A panel of B takes half of the L1 cache. Large blocks, because each row of blocks packs its part of B again and each column its part of A;
     // that A then comes from L3 does not show, it is read in order.
-    kc_ = equal_part(std::max<int64_t>(s_.k, 1), (many ? 36 : 16) * 1024 / (nr_ * p_.bytes) * p_.depth, p_.depth);
+    kc_ = equal_part(std::max<int64_t>(s_.k, 1), (many ? 36 : 16) * 1024 / (nr_ * p_.bytes) * p_.depth, std::max<int64_t>(s_.k_unit, p_.depth));
     mc_ = equal_part(s_.m, by_rows() ? 192 : many ? 768 : 512, mr_);
     nb_ = equal_part(s_.n, many ? 480 : 384, nr_);
     auto tasks = [&] { return s_.batch * ceil_div(s_.m, mc_) * ceil_div(s_.n, nb_); };
     while (tasks() < 8 && nb_ > 4 * nr_) nb_ = equal_part(s_.n, nb_ - nr_, nr_);
     while (tasks() < 8 && mc_ > 4 * mr_) mc_ = equal_part(s_.m, mc_ - mr_, mr_);
     while (tasks() < 4 && nb_ > nr_) nb_ = equal_part(s_.n, nb_ - nr_, nr_);
+    // Few columns use an element of A too seldom to pay for packing it.
+    in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && k_.memory_type(s_.a_type) == p_.unit;
   }
   bool is_split() const { return s_.k > kc_; }
   bool by_rows() const { return s_.streams > 3; }
@@ -75,8 +78,10 @@ class MatmulEmitter {
     k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(s_.k, 1)), kc_, [&](IR k0) {
       at.k0 = k0;
       at.k = s_.k ? size(s_.k, kc_, k0) : k_.i64(0);
-      k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { p_.pack_a(batch, b_.CreateAdd(m0, m), k0, at.k, panel_a(m)); });
-      p_.pack_b(batch, n0, at.n, k0, at.k, [&](IR n) { return panel_b(n); });
+      if (!in_place_) k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { p_.pack_a(batch, b_.CreateAdd(m0, m), k0, at.k, panel_a(m)); });
+      auto panel = [&](IR n) { return panel_b(n); };
+      if (s_.pack_b) s_.pack_b({batch, k0, n0, at.k, at.n, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
+      else p_.pack_b(batch, n0, at.n, k0, at.k, panel);
       k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
         k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { tile(at, m, n); });
       });
@@ -91,8 +96,16 @@ class MatmulEmitter {
 
   void tile(const Block& at, IR m, IR n) {
     auto* vector = k_.vector(p_.type, p_.lanes);
-    IR rows = panel_a(m), memory = sums_of(m, n);
-    auto element = [&](int64_t i, IR k) { return b_.CreateInBoundsGEP(p_.unit, rows, k_.add(k_.mul(k, mr_), k_.i64(i))); };
+    IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n);
+    IRs rows;  // of A itself
+    for (int64_t i = 0; in_place_ && i < mr_; ++i) {
+      IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i));
+      if (s_.m % mr_) row = min(row, k_.i64(s_.m - 1));
+      rows.push_back(b_.CreateInBoundsGEP(p_.unit, s_.a, s_.a_offset(at.batch, row, at.k0)));
+    }
+    auto element = [&](int64_t i, IR k) {
+      return in_place_ ? b_.CreateInBoundsGEP(p_.unit, rows[i], k) : b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(k, mr_), k_.i64(i)));
+    };
     IRs sums = p_.multiply(element, panel_b(n), at.k, p_.zeros());
     auto keep = [&](bool add) {
       for (auto [i, sum] : llvm::enumerate(sums)) {
@@ -139,7 +152,8 @@ class MatmulEmitter {
   const MatmulSpec& s_;
   Panels p_;
   int64_t mr_, nr_, mc_ = 0, kc_ = 0, nb_ = 0;
-  int64_t packed_a_ = 0, packed_b_ = 0, sums_ = 0;  // places in scratch
+  bool in_place_ = false;
+  int64_t packed_a_ = 0, packed_b_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
 };
 
 }  // namespace

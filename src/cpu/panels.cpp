@@ -10,7 +10,7 @@ using namespace mlir;
 
 Panels::Panels(KernelEmitter& k, const MatmulSpec& spec) : k_(k), b_(k.b), s_(spec) {
   type = k.compute_type(s_.type);
-  depth = k.target.bf16_dot != Target::None && s_.a_type.isBF16() && s_.b_type.isBF16() && type->isFloatTy() ? 2 : 1;
+  depth = k.target.bf16_dot != Target::None && !s_.pack_b && s_.a_type.isBF16() && s_.b_type.isBF16() && type->isFloatTy() ? 2 : 1;
   unit = depth == 2 ? k.b.getInt32Ty() : type;
   bytes = type->getScalarSizeInBits() / 8;
   lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
@@ -56,12 +56,8 @@ IR Panels::unit_of_a(IR batch, IR m, IR k, IR end, int lanes) {
   return pair(low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType())));
 }
 IR Panels::unit_of_b(IR batch, IR k, IR n, IR end, int lanes) {
-  auto element = [&](IR at) -> IR {
-    if (depth == 1) return s_.b_element ? cast(s_.b_element(batch, at, n), s_.b_type) : load_b(batch, at, n, lanes);
-    if (s_.b_element) return b_.CreateBitCast(k_.to_memory(s_.b_type, s_.b_element(batch, at, n)), b_.getInt16Ty());
-    return raw(s_.b, s_.b_offset(batch, at, n), lanes);
-  };
-  if (depth == 1) return element(k);
+  if (depth == 1) return load_b(batch, k, n, lanes);
+  auto element = [&](IR at) { return raw(s_.b, s_.b_offset(batch, at, n), lanes); };
   IR next = b_.CreateAdd(k, k_.i64(1)), inside = b_.CreateICmpSLT(next, end);
   IR low = element(k), high = element(b_.CreateSelect(inside, next, k));
   return pair(low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType())));

@@ -15,8 +15,17 @@ struct MatmulSpec {
   /// Element offsets.
   std::function<IR(IR batch, IR m, IR k)> a_offset;
   std::function<IR(IR batch, IR k, IR n)> b_offset;
-  /// Instead of b_offset: the element itself, in the compute type (a convolution's padded window).
-  std::function<IR(IR batch, IR k, IR n)> b_element;
+  /// Instead of b_offset: packs panels itself (of a convolution's windows), whose columns beyond N may hold any number.
+  struct Block {
+    IR batch, k0, n0, k, n;         ///< its first row and column, how many
+    std::function<IR(IR n)> panel;  ///< address of the panel of the columns from n on; n counts from the block's first
+    int64_t width;                  ///< of a panel, whose rows follow each other
+    int lanes;                      ///< of a vector; divides the width
+    IR scratch;                     ///< `pack_scratch` bytes
+  };
+  std::function<void(const Block&)> pack_b;
+  int64_t pack_scratch = 0;
+  int64_t k_unit = 1;  ///< blocks of K are multiples of it
   /// Whether neighbours in that dimension are neighbours in memory.
   bool a_unit_k = false, a_unit_m = false, b_unit_n = false, b_unit_k = false;
 

@@ -163,6 +163,28 @@ Value simplify_divide(DivOp op, PatternRewriter& r) {
   return MulOp::create(r, op.getLoc(), op.getLhs(), BroadcastInDimOp::create(r, op.getLoc(), repeated.getType(), reciprocal, repeated.getBroadcastDimensionsAttr()));
 }
 
+// A window as large as the image: a linear layer.
+Value simplify_convolution(ConvolutionOp op, PatternRewriter& r) {
+  auto dims = op.getDimensionNumbers();
+  auto x = shaped(op.getLhs()), w = shaped(op.getRhs()), y = shaped(op);
+  auto in_order = [](int64_t first, int64_t second, ArrayRef<int64_t> spatial) { return first == 0 && second == 1 && llvm::is_sorted(spatial); };
+  auto ones = [](std::optional<ArrayRef<int64_t>> v) { return !v || llvm::all_of(*v, [](int64_t n) { return n == 1; }); };
+  if (op.getFeatureGroupCount() != 1 || op.getBatchGroupCount() != 1 || x.getShape().drop_front(2) != w.getShape().drop_front(2) || !ones(op.getLhsDilation()) ||
+      !ones(op.getRhsDilation()) || (op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p != 0; })) ||
+      (op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) || x.getNumElements() == 0 || w.getNumElements() == 0 ||
+      x.getElementType() != w.getElementType() || !in_order(dims.getInputBatchDimension(), dims.getInputFeatureDimension(), dims.getInputSpatialDimensions()) ||
+      !in_order(dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension(), dims.getKernelSpatialDimensions()) ||
+      !in_order(dims.getOutputBatchDimension(), dims.getOutputFeatureDimension(), dims.getOutputSpatialDimensions()))
+    return {};
+  auto flat = [&](Value v, RankedTensorType t) -> Value {
+    return ReshapeOp::create(r, op.getLoc(), RankedTensorType::get({t.getDimSize(0), t.getNumElements() / t.getDimSize(0)}, t.getElementType()), v);
+  };
+  auto contract = DotDimensionNumbersAttr::get(r.getContext(), {}, {}, {1}, {1});
+  auto type = RankedTensorType::get({y.getDimSize(0), y.getDimSize(1)}, y.getElementType());
+  Value product = DotGeneralOp::create(r, op.getLoc(), type, flat(op.getLhs(), x), flat(op.getRhs(), w), contract, ArrayAttr());
+  return ReshapeOp::create(r, op.getLoc(), y, product);
+}
+
 // The exponents that eager PyTorch computes by multiplication as well.
 Value simplify_power(PowOp op, PatternRewriter& r) {
   auto exponent = number(op.getRhs());
@@ -247,6 +269,7 @@ void simplify(ModuleOp module) {
   rule(simplify_multiply);
   rule(simplify_divide);
   rule(simplify_power);
+  rule(simplify_convolution);
   rules.add<HoistReshape, SplitFullReduction, DropBarrier>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   GreedyRewriteConfig config;

@@ -139,7 +139,7 @@ class ThinEmitter {
 }  // namespace
 
 bool is_thin(const MatmulSpec& s) {
-  return s.m <= kMostRows && s.m < s.n && !s.b_element && isa<FloatType>(s.type) && ((s.b_unit_k && s.a_unit_k && s.k >= 64) || (s.b_unit_n && s.m <= 4));
+  return s.m <= kMostRows && s.m < s.n && !s.pack_b && isa<FloatType>(s.type) && ((s.b_unit_k && s.a_unit_k && s.k >= 64) || (s.b_unit_n && s.m <= 4));
 }
 
 void emit_thin_matmul(KernelContext& c, const MatmulSpec& spec) { ThinEmitter(c, spec).run(); }

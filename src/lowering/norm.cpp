@@ -126,18 +126,18 @@ Values native_batch_norm(Builder& b, Value input, Value weight, Value bias, Valu
   Dims dims{0};
   for (int64_t d = 2; d < rank_of(x); ++d) dims.push_back(d);
   auto over = [&](Value channel) { return b.spread(b.convert(channel, element_of(x)), dims, shape_of(x)); };
-  Value mean, rstd, variance;
-  if (training) {
-    auto m = moments(b, x, dims, eps);
-    mean = m.mean, rstd = m.rstd, variance = m.variance;
-  } else {
-    mean = b.convert(running_mean, element_of(x));
-    rstd = b.rsqrt(b.add(b.convert(running_var, element_of(x)), eps));
+  if (!training) {  // x · scale + shift, as eager computes it: both are known for each channel
+    auto as_x = [&](Value channel) { return b.convert(channel, element_of(x)); };
+    Value scale = b.rsqrt(b.add(as_x(running_var), eps));
+    if (weight) scale = b.mul(as_x(weight), scale);
+    Value shift = b.mul(as_x(running_mean), scale);
+    shift = bias ? b.sub(as_x(bias), shift) : b.neg(shift);
+    return {to(b, b.add(b.mul(x, over(scale)), over(shift)), 0), Value(), Value()};
   }
+  auto [mean, rstd, variance] = moments(b, x, dims, eps);
   Value y = b.mul(b.sub(x, over(mean)), over(rstd));
   if (weight) y = b.mul(y, over(weight));
   if (bias) y = b.add(y, over(bias));
-  if (!training) return {to(b, y, 0), Value(), Value()};
   Values results{to(b, y, 0), to(b, mean, 1), to(b, rstd, 2)};
   if (b.node.types().size() == 5) {
     // The running statistics after this batch; the variance there is the unbiased one.

@@ -1,0 +1,38 @@
+// The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp) and, where each group has one
+// input feature, a direct one (depthwise.cpp).
+#pragma once
+
+#include "cpu/kernels.h"
+
+namespace cresset::cpu {
+
+/// One spatial dimension: its sizes, its strides in memory (elements), and how the window moves along it.
+struct Axis {
+  int64_t in = 1, window = 1, out = 1;
+  int64_t in_stride = 0, window_stride = 0, out_stride = 0;
+  int64_t step = 1, low = 0, dilation = 1, base_dilation = 1;
+  bool reversed = false;
+  int64_t reach() const { return (in - 1) * base_dilation + 1; }  ///< of the dilated input
+};
+
+struct Geometry {
+  explicit Geometry(mlir::stablehlo::ConvolutionOp op);
+
+  llvm::SmallVector<Axis> axes;
+  int64_t groups, batch_groups, images, in_features, features;  ///< features: of each group
+  int64_t in_image, in_feature, out_image, out_feature, kernel_in, kernel_out;  ///< strides
+  mlir::Type in_type, kernel_type, out_type;
+
+  llvm::SmallVector<int64_t> sizes(int64_t Axis::*size) const;
+  /// Whether the axes with these strides are one dense array.
+  bool is_dense(int64_t Axis::*size, int64_t Axis::*stride) const;
+};
+
+/// Takes `lanes` neighbouring positions of one feature (numbered through all groups) of one image, once each.
+using StorePositions = std::function<void(IR image, IR feature, IR position, IR sum, int lanes)>;
+
+/// Whether emit_depthwise does it.
+bool is_depthwise(const Geometry& g, const Target& target);
+void emit_depthwise(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
+
+}  // namespace cresset::cpu

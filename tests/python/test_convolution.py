@@ -1,0 +1,69 @@
+"""Convolutions with what follows them, and their gradients, as on the CPU."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import torch_cresset
+from conftest import fallbacks, same
+
+# input, weight, and the arguments after bias: stride, padding, dilation, groups
+CASES = {
+    "pointwise": ((3, 10, 7, 7), (12, 10, 1, 1), ()),
+    "pointwise_strided": ((2, 10, 9, 9), (12, 10, 1, 1), (2,)),
+    "square": ((2, 9, 14, 14), (14, 9, 3, 3), (1, 1)),
+    "strided": ((2, 9, 15, 14), (14, 9, 3, 3), (2, 1)),
+    "stem": ((2, 3, 32, 32), (10, 3, 7, 7), (2, 3)),
+    "patches": ((2, 3, 32, 32), (20, 3, 8, 8), (8,)),
+    "dilated": ((1, 5, 16, 13), (6, 5, 3, 3), (1, (2, 3), (2, 3))),
+    "grouped": ((2, 12, 8, 8), (18, 4, 3, 3), (1, 1, 1, 3)),
+    "depthwise": ((2, 6, 14, 14), (6, 1, 3, 3), (1, 1, 1, 6)),
+    "depthwise_strided": ((2, 6, 15, 15), (6, 1, 5, 5), (2, 2, 1, 6)),
+    "depthwise_large": ((1, 4, 7, 7), (4, 1, 7, 7), (1, 3, 1, 4)),
+    "depthwise_twice": ((1, 4, 9, 9), (8, 1, 3, 3), (1, 1, 1, 4)),
+    "pixels": ((4, 20, 1, 1), (6, 20, 1, 1), ()),
+    "line": ((2, 5, 33), (6, 5, 4), (1, 3)),
+    "causal_line": ((2, 5, 33), (5, 1, 4), (1, 3, 1, 5)),
+    "volume": ((1, 3, 5, 6, 7), (4, 3, 3, 3, 3), (1, 1)),
+}
+
+
+def convolve(x, w, b, args):
+    return (F.conv1d, F.conv2d, F.conv3d)[x.dim() - 3](x, w, b, *args)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_forward(case, dtype):
+    x, w, args = CASES[case]
+    tolerance = dict(rtol=2e-2, atol=2e-2) if dtype == torch.bfloat16 else {}
+    same(lambda x, w, b: convolve(x, w, b, args), torch.randn(x, dtype=dtype), torch.randn(w, dtype=dtype) / 4, torch.randn(w[0], dtype=dtype), **tolerance)
+    assert not fallbacks()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_backward(case):
+    x, w, args = CASES[case]
+
+    def gradients(*inputs):
+        inputs = [v.requires_grad_() for v in inputs]
+        return torch.autograd.grad(convolve(*inputs, args).square().sum(), inputs)
+
+    same(gradients, torch.randn(x, dtype=torch.float64), torch.randn(w, dtype=torch.float64), torch.randn(w[0], dtype=torch.float64))
+    assert not fallbacks()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_followed_by_a_residual_block(case):
+    """Batch norm, residual and relu run on the convolution's own tiles; the images' edges lie anywhere in a vector."""
+    x, w, args = CASES[case]
+
+    def block(x, w, residual, scale, shift, mean, variance):
+        y = F.batch_norm(convolve(x, w, None, args), mean, variance, scale, shift)
+        return F.relu(y + residual)
+
+    x, w = torch.randn(x), torch.randn(w) / 4
+    channels = [torch.randn(w.shape[0]) for _ in range(3)] + [torch.rand(w.shape[0]) + 0.5]
+    with torch.no_grad():
+        same(block, x, w, torch.randn_like(convolve(x, w, None, args)), *channels, rtol=1e-5, atol=1e-5)
+    assert not fallbacks()
