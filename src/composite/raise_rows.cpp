@@ -66,8 +66,8 @@ Row norm(const Row& x, bool centred, double eps, const Row* weight, const Row* b
 }
 
 // eps from a row so small that it counts: y = (x - m) / sqrt(ms + eps).
-std::optional<double> recover_eps(const RowRegion& region, bool centred, ArrayRef<Row> neutral) {
-  Row x = random_row(region.space.row_size(), 7, 1e-3);
+std::optional<double> recover_eps(const RowRegion& region, bool centred, ArrayRef<Row> neutral, double scale = 1e-3) {
+  Row x = random_row(region.space.row_size(), 7, scale);
   auto y = region(x, neutral);
   if (!y) return std::nullopt;
   double m = centred ? mean_of(x) : 0;
@@ -78,6 +78,8 @@ std::optional<double> recover_eps(const RowRegion& region, bool centred, ArrayRe
     if (std::fabs(shifted[i]) > std::fabs(shifted[at])) at = i;
   double r = (*y)[at] / shifted[at], eps = 1 / (r * r) - mean_square(shifted);
   if (!std::isfinite(eps) || r < 0 || eps > 1) return std::nullopt;
+  // Beside a small one the row's own rounding counts: 1e-12, as BERT has it, needs a smaller row.
+  if (eps < 1e-9 && scale > 1e-6) return recover_eps(region, centred, neutral, 1e-6);
   // Less than this can't be told from none.
   return eps < 1e-14 ? (eps > -1e-11 ? std::optional(0.0) : std::nullopt) : std::optional(tidy_number(eps));
 }
