@@ -122,14 +122,19 @@ def failures(data):
     return lines
 
 
-def write_docs(path, data):
-    """Replaces what stands between the markers; the picture lies beside the file. Raises ValueError if the markers are missing."""
-    picture = path.with_suffix(".svg")
-    text = path.read_text()
+def split_docs(path):
+    """The text before and after the tables. Raises ValueError if the markers are missing."""
+    text = path.read_text() if path.exists() else ""
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise ValueError(f"{path} needs the line {BEGIN} and after it the line {END}")
+    return text.split(BEGIN)[0], text.split(END)[1]
+
+
+def write_docs(path, data):
+    """Replaces what stands between the markers; the picture lies beside the file. Raises ValueError if the markers are missing."""
+    before, after = split_docs(path)
+    picture = path.with_suffix(".svg")
     picture.write_text(svg(data))
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
     path.write_text(f"{before}{BEGIN}\n\n![Times of all contenders relative to the machine's limit]({picture.name})\n\n{markdown(data)}\n{END}{after}")
 
 

@@ -219,6 +219,11 @@ def parse():
     parser.add_argument("--docs", type=pathlib.Path, help="a Markdown file whose tables are replaced; the picture goes beside it")
     parser.add_argument("--limits", type=pathlib.Path, default=ROOT / "build" / "bench" / "bench_limits", help="the program that measures the machine")
     options = parser.parse_args()
+    if options.docs:
+        try:
+            report.split_docs(options.docs)  # before half an hour of measuring
+        except ValueError as error:
+            parser.error(str(error))
     options.rows = [rows.find(name) for name in options.rows.split(",")]
     wanted = options.contenders.split(",")
     if unknown := set(wanted) - set(contenders.CONTENDERS):
