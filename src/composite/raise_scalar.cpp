@@ -1,5 +1,7 @@
 #include "composite/raise_scalar.h"
 
+#include "composite/rows.h"
+
 #include <cmath>
 
 #include "llvm/Support/Format.h"
@@ -41,23 +43,7 @@ const Row& results_of_bounded() {
   return *row;
 }
 
-
 Space space_of(Value v) { return {SmallVector<int64_t>(type_of(v).getShape()), {}}; }
-
-double difference(const Row& a, const Row& b) {
-  double worst = 0;
-  for (size_t i = 0; i < b.size(); ++i) {
-    double d = std::fabs((a.size() == 1 ? a[0] : a[i]) - b[i]) / std::max(1.0, std::fabs(b[i]));
-    worst = std::isnan(d) ? INFINITY : std::max(worst, d);
-  }
-  return worst;
-}
-
-double largest_of(const Row& row) {
-  double m = 0;
-  for (double v : row) m = std::max(m, std::fabs(v));
-  return m;
-}
 
 // A recovered number as it was written: the shortest decimal that is within f32's precision.
 double tidy(double v) {
@@ -122,7 +108,7 @@ Match nearest(const Row& at, const Row& values, const Function& f) {
     Row expected;
     for (double x : at) expected.push_back(s.formula(x, parameters.data()).v);
     // At 0 there is nothing to round: what differs here has been added.
-    double d = std::max(difference(values, expected), 100 * std::fabs(f(0) - s.formula(0.0, parameters.data()).v));
+    double d = std::max(difference(values, expected, 1.0), 100 * std::fabs(f(0) - s.formula(0.0, parameters.data()).v));
     if (d < best.distance) best = {&s, parameters, d};
   }
   return best;
@@ -250,7 +236,7 @@ std::optional<Row> slope_of(Value v, Value g, Value x, const Row& at) {
 
 // Whether these are nearly some gradient's factors at the few samples; those with parameters can't be told from so few.
 bool could_be_slope(const Row& few) {
-  if (largest_of(few) > 10) return false;
+  if (largest(few) > 10) return false;
   for (const Scalar& s : scalar_references()) {
     Row expected;
     if (!s.recover.empty()) {
@@ -259,13 +245,13 @@ bool could_be_slope(const Row& few) {
       continue;
     }
     for (double at : few_samples()) expected.push_back(s.formula(Dual(at, 1), nullptr).d);
-    if (difference(few, expected) < kNear) return true;
+    if (difference(few, expected, 1.0) < kNear) return true;
   }
   for (const Entry& e : catalogue()) {
     if (!e.slope) continue;
     Row expected;
     for (double at : few_samples()) expected.push_back(e.slope(at));
-    if (difference(few, expected) < kNear) return true;
+    if (difference(few, expected, 1.0) < kNear) return true;
   }
   return false;
 }
@@ -312,7 +298,7 @@ GradientMatch nearest_gradient(Value v, Value g, Value x) {
     if (!plausible(s, match.parameters)) continue;
     Row expected;
     for (double at : samples()) expected.push_back(s.formula(Dual(at, 1), match.parameters.data()).d);
-    double d = difference(*slope, expected);
+    double d = difference(*slope, expected, 1.0);
     if (d >= best.distance) continue;
     best = {backward, backward->name == "aten.threshold_backward" ? std::vector<Constant>{} : attributes_of(match), d};
     best.attributes.insert(best.attributes.end(), backward->fixed.begin(), backward->fixed.end());
@@ -322,7 +308,7 @@ GradientMatch nearest_gradient(Value v, Value g, Value x) {
       if (!e.slope) continue;
       Row expected;
       for (double y : results_of_bounded()) expected.push_back(e.slope(y));
-      double d = difference(*bounded, expected);
+      double d = difference(*bounded, expected, 1.0);
       if (d < best.distance) best = {&e, e.fixed, d};
     }
   return best;

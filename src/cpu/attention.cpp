@@ -14,8 +14,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
-
 // [batch, heads, positions, width] as a strided array.
 struct Operand {
   View view;
@@ -45,11 +43,7 @@ class AttentionEmitter {
     int64_t blocks = (length + rows_ - 1) / rows_, width = round_up(sums_.n, o_.nr);
     c_.kernel.tasks = heads * blocks;
     c_.kernel.cost = 0.25 * heads * double(length) * scores_.n * (scores_.k + sums_.n);
-    auto reserve = [&](int64_t floats) {
-      int64_t at = c_.kernel.scratch_bytes;
-      c_.kernel.scratch_bytes += round_up(floats * 4, 64) + 64;
-      return at;
-    };
+    auto reserve = [&](int64_t floats) { return c_.kernel.reserve(floats * 4); };
     queries_at_ = reserve(rows_ * scores_.k);
     keys_at_ = reserve(keys_ * scores_.k);
     values_at_ = reserve(keys_ * width);
@@ -67,7 +61,6 @@ class AttentionEmitter {
  private:
   static constexpr int kTiles = 4;  // of queries that a panel of keys is used for while it is in L1
 
-  IR min(IR x, IR y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   IR f32(double x) { return llvm::ConstantFP::get(b_.getFloatTy(), x); }
   IR scratch(int64_t at, IR index) { return b_.CreateInBoundsGEP(b_.getFloatTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index); }
   IR load(IR address, int lanes) { return b_.CreateAlignedLoad(k_.vector(b_.getFloatTy(), lanes), address, llvm::Align(4)); }
@@ -104,7 +97,7 @@ class AttentionEmitter {
 
   void block(IR head, IR m0) {
     int64_t group = kTiles * s_.mr;
-    IR rows = min(k_.i64(rows_), b_.CreateSub(k_.i64(scores_.m), m0));
+    IR rows = k_.min(k_.i64(rows_), b_.CreateSub(k_.i64(scores_.m), m0));
     k_.loop(k_.i64(0), rows, s_.mr, [&](IR m) {
       s_.pack_a(head, b_.CreateAdd(m0, m), k_.i64(0), k_.i64(scores_.k), scratch(queries_at_, k_.mul(m, scores_.k)));
     });
@@ -112,14 +105,14 @@ class AttentionEmitter {
       store(f32(std::numeric_limits<float>::lowest()), scratch(largest_at_, i));
       store(f32(0), scratch(totals_at_, i));
     });
-    IR keys = causal_ ? min(k_.i64(scores_.n), b_.CreateAdd(m0, rows)) : k_.i64(scores_.n);
+    IR keys = causal_ ? k_.min(k_.i64(scores_.n), b_.CreateAdd(m0, rows)) : k_.i64(scores_.n);
     k_.loop(k_.i64(0), keys, keys_, [&](IR n0) {
-      IR count = min(k_.i64(keys_), b_.CreateSub(k_.i64(scores_.n), n0));
+      IR count = k_.min(k_.i64(keys_), b_.CreateSub(k_.i64(scores_.n), n0));
       s_.pack_b(head, n0, count, k_.i64(0), k_.i64(scores_.k), [&](IR n) { return scratch(keys_at_, k_.mul(n, scores_.k)); });
       o_.pack_b(head, k_.i64(0), k_.i64(sums_.n), n0, count, [&](IR n) { return scratch(values_at_, k_.mul(n, keys_)); });
       k_.loop(k_.i64(0), rows, group, [&](IR m) {
         IR last = b_.CreateAdd(b_.CreateAdd(m0, m), k_.i64(group - 1));
-        IR seen = causal_ ? min(count, b_.CreateAdd(b_.CreateSub(last, n0), k_.i64(1))) : count;
+        IR seen = causal_ ? k_.min(count, b_.CreateAdd(b_.CreateSub(last, n0), k_.i64(1))) : count;
         k_.when(b_.CreateICmpSGT(seen, k_.i64(0)), [&] {
           scores(m, seen);
           softmax(head, m0, m, n0, seen);
@@ -152,21 +145,21 @@ class AttentionEmitter {
     IR lane = steps(lanes);
     k_.loop(k_.i64(0), k_.i64(kTiles * s_.mr), [&](IR i) {
       IR row = b_.CreateAdd(b_.CreateAdd(m0, m), i), state = b_.CreateAdd(m, i), begin = k_.mul(i, keys_);
-      IR limit = min(b_.CreateSub(k_.i64(scores_.n), n0), seen);
-      if (causal_) limit = min(limit, b_.CreateAdd(b_.CreateSub(row, n0), k_.i64(1)));
+      IR limit = k_.min(b_.CreateSub(k_.i64(scores_.n), n0), seen);
+      if (causal_) limit = k_.min(limit, b_.CreateAdd(b_.CreateSub(row, n0), k_.i64(1)));
       limit = k_.splat(b_.CreateTrunc(limit, b_.getInt32Ty()), lanes);
       IR none = llvm::ConstantFP::getInfinity(vector, true);
       IR before = load(scratch(largest_at_, state), 1);
       IR largest = k_.loop(k_.i64(0), width, lanes, {k_.splat(before, lanes)}, [&](IR j, ArrayRef<IR> carried) {
         IR address = scratch(scores_at_, b_.CreateAdd(begin, j));
         IR score = b_.CreateFMul(load(address, lanes), llvm::ConstantFP::get(vector, scale_));
-        score = masked(score, head, min(row, k_.i64(scores_.m - 1)), b_.CreateAdd(n0, j), lanes);
+        score = masked(score, head, k_.min(row, k_.i64(scores_.m - 1)), b_.CreateAdd(n0, j), lanes);
         IR column = b_.CreateAdd(k_.splat(b_.CreateTrunc(j, b_.getInt32Ty()), lanes), lane);
         score = b_.CreateSelect(b_.CreateICmpSLT(column, limit), score, none);
         store(score, address);
         return IRs{b_.CreateSelect(b_.CreateFCmpULE(score, carried[0]), carried[0], score)};
       })[0];
-      IR now = fold(largest, lanes, [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); });
+      IR now = k_.fold(largest, lanes, [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); });
       IR total = k_.loop(k_.i64(0), width, lanes, {llvm::Constant::getNullValue(vector)}, [&](IR j, ArrayRef<IR> carried) {
         IR address = scratch(scores_at_, b_.CreateAdd(begin, j));
         IR weight = emit_exp(k_, b_.CreateFSub(load(address, lanes), k_.splat(now, lanes)));
@@ -176,7 +169,7 @@ class AttentionEmitter {
       IR correction = emit_exp(k_, b_.CreateFSub(before, now));
       store(now, scratch(largest_at_, state));
       store(correction, scratch(corrections_at_, i));
-      IR sum = fold(total, lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
+      IR sum = k_.fold(total, lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
       store(b_.CreateFAdd(b_.CreateFMul(load(scratch(totals_at_, state), 1), correction), sum), scratch(totals_at_, state));
     });
   }
@@ -184,14 +177,6 @@ class AttentionEmitter {
     SmallVector<llvm::Constant*> values;
     for (int i = 0; i < lanes; ++i) values.push_back(b_.getInt32(i));
     return llvm::ConstantVector::get(values);
-  }
-  IR fold(IR v, int lanes, llvm::function_ref<IR(IR, IR)> combine) {
-    for (int half = lanes / 2; half; half /= 2) {
-      SmallVector<int> low, high;
-      for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(i + half);
-      v = combine(b_.CreateShuffleVector(v, low), b_.CreateShuffleVector(v, high));
-    }
-    return b_.CreateExtractElement(v, uint64_t(0));
   }
   // The mask is broadcast to [batch, heads, queries, keys]: added, or what it leaves out becomes -inf.
   IR masked(IR score, IR head, IR row, IR column, int lanes) {
@@ -212,7 +197,7 @@ class AttentionEmitter {
     else {
       IR valid = b_.CreateSub(k_.i64(scores_.n - 1), column);
       x = llvm::PoisonValue::get(k_.vector(k_.compute_type(type.getElementType()), lanes));
-      for (int i = 0; i < lanes; ++i) x = b_.CreateInsertElement(x, k_.load(type.getElementType(), base, b_.CreateAdd(offset, min(k_.i64(i), valid)), 1), i);
+      for (int i = 0; i < lanes; ++i) x = b_.CreateInsertElement(x, k_.load(type.getElementType(), base, b_.CreateAdd(offset, k_.min(k_.i64(i), valid)), 1), i);
     }
     if (type.getElementType().isInteger(1)) return b_.CreateSelect(x, score, llvm::ConstantFP::getInfinity(score->getType(), true));
     return b_.CreateFAdd(score, x);
@@ -254,9 +239,7 @@ class AttentionEmitter {
         IR sum = load(scratch(sums_at_, b_.CreateAdd(k_.mul(panel, rows_), b_.CreateAdd(k_.mul(i, o_.nr), b_.CreateSub(n, panel)))), lanes);
         k_.store(element(out), b_.CreateFMul(sum, k_.splat(factor, lanes)), c_.buffer(out), k_.add(k_.mul(row, sums_.n), n), lanes);
       };
-      int64_t vectors = sums_.n / o_.lanes * o_.lanes;
-      k_.loop(k_.i64(0), k_.i64(vectors), o_.lanes, [&](IR n) { put(n, o_.lanes); });
-      k_.loop(k_.i64(vectors), k_.i64(sums_.n), [&](IR n) { put(n, 1); });
+      k_.along(k_.i64(sums_.n), o_.lanes, put);
       k_.store(element(logarithm), b_.CreateFAdd(emit_log(k_, total), load(scratch(largest_at_, i), 1)), c_.buffer(logarithm), row, 1);
     });
   }

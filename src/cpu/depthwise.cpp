@@ -9,8 +9,6 @@ namespace {
 
 constexpr int64_t kScratch = 128 * 1024, kLargestScratch = 1024 * 1024;
 
-int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 // Padded elements that `out` windows touch.
 int64_t extent(const Axis& a, int64_t out) { return (out - 1) * a.step + (a.window - 1) * a.dilation + 1; }
 
@@ -70,7 +68,7 @@ class DepthwiseEmitter {
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {g_.images, g_.groups, l_.blocks}, task);
       IR image = at[0].base, group = at[1].base, first = k_.mul(at[2].base, l_.block_rows);
-      IR rows = l_.row.out % l_.block_rows == 0 ? k_.i64(l_.block_rows) : min(k_.i64(l_.block_rows), b_.CreateSub(k_.i64(l_.row.out), first));
+      IR rows = l_.row.out % l_.block_rows == 0 ? k_.i64(l_.block_rows) : k_.min(k_.i64(l_.block_rows), b_.CreateSub(k_.i64(l_.row.out), first));
       pad(k_.add(k_.mul(image, g_.in_image), k_.mul(group, g_.in_feature)), first);
       k_.loop(k_.i64(0), k_.i64(g_.features), [&](IR f) {
         IR feature = k_.add(k_.mul(group, g_.features), f);
@@ -81,7 +79,6 @@ class DepthwiseEmitter {
   }
 
  private:
-  IR min(IR x, IR y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   IR padded_address(IR index) { return b_.CreateInBoundsGEP(type_, k_.scratch(), index); }
   IR result_address(IR index) {
     return b_.CreateInBoundsGEP(type_, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), results_at_), index);
@@ -170,7 +167,7 @@ class DepthwiseEmitter {
     k_.loop(k_.i64(0), k_.i64(product(sizes)), [&](IR outer) {
       Indices at = delinearise(k_, sizes, outer);
       k_.loop(k_.i64(0), rows, l_.tile_rows, [&](IR from) {
-        IR row = min(from, b_.CreateSub(rows, k_.i64(l_.tile_rows)));
+        IR row = k_.min(from, b_.CreateSub(rows, k_.i64(l_.tile_rows)));
         int64_t vectors = ceil_div(l_.column.out, l_.lanes);
         k_.loop(k_.i64(0), k_.i64(vectors), [&](IR i) {
           IR column = k_.mul(b_.CreateSub(k_.i64(vectors - 1), i), l_.lanes);
@@ -217,13 +214,11 @@ class DepthwiseEmitter {
   void flush(IR image, IR feature, IR first, IR rows) {
     int64_t outer = 1;
     for (const Axis& a : l_.outer) outer *= a.out;
-    IR count = k_.mul(rows, outer * l_.column.out), vectors = b_.CreateAnd(count, k_.i64(-int64_t(l_.lanes)));
-    auto step = [&](IR i, int lanes) {
+    IR count = k_.mul(rows, outer * l_.column.out);
+    k_.along(count, l_.lanes, [&](IR i, int lanes) {
       IR sum = b_.CreateAlignedLoad(k_.vector(type_, lanes), result_address(i), llvm::Align(bytes_));
       store_(image, feature, k_.add(first, i), sum, lanes);
-    };
-    k_.loop(k_.i64(0), vectors, l_.lanes, [&](IR i) { step(i, l_.lanes); });
-    k_.loop(vectors, count, [&](IR i) { step(i, 1); });
+    });
   }
 
   KernelContext& c_;

@@ -59,6 +59,12 @@ void KernelEmitter::loop(IR lo, IR hi, int64_t step, const std::function<void(IR
   });
 }
 
+void KernelEmitter::along(IR count, int lanes, const std::function<void(IR, int)>& body) {
+  IR whole = b.CreateAnd(count, i64(-int64_t(lanes)));
+  loop(i64(0), whole, lanes, [&](IR at) { body(at, lanes); });
+  loop(whole, count, [&](IR at) { body(at, 1); });
+}
+
 void KernelEmitter::when(IR condition, const std::function<void()>& then) {
   auto* inside = llvm::BasicBlock::Create(b.getContext(), "then", function_);
   auto* after = llvm::BasicBlock::Create(b.getContext(), "done", function_);
@@ -147,6 +153,17 @@ IR KernelEmitter::add(IR x, IR y) {
 IR KernelEmitter::mul(IR x, int64_t y) {
   if (y == 0) return i64(0);
   return y == 1 ? x : b.CreateMul(x, i64(y));
+}
+
+IR KernelEmitter::min(IR x, IR y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
+
+IR KernelEmitter::fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine) {
+  for (int half = lanes / 2; half; half /= 2) {
+    llvm::SmallVector<int> low, high;
+    for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(i + half);
+    vector = combine(b.CreateShuffleVector(vector, low), b.CreateShuffleVector(vector, high));
+  }
+  return lanes > 1 ? b.CreateExtractElement(vector, uint64_t(0)) : vector;
 }
 
 IR KernelEmitter::alloca_in_entry(llvm::Type* type, int64_t count) {

@@ -21,6 +21,13 @@ struct Kernel {
   int64_t tasks = 1;
   double cost = 0;           ///< about the bytes moved or operations done, whichever takes longer: decides serial or parallel
   size_t scratch_bytes = 0;  ///< per thread
+
+  /// The place of `bytes` of scratch, with room for a vector that ends beyond them.
+  int64_t reserve(int64_t bytes) {
+    int64_t at = int64_t(scratch_bytes);
+    scratch_bytes += (bytes + 63) / 64 * 64 + 64;
+    return at;
+  }
 };
 
 /// Builds `void name(ptr buffers, i64 begin, i64 end, ptr scratch)`. Buffers are read from the array once, at entry.
@@ -43,6 +50,8 @@ class KernelEmitter {
   IRs loop(IR lo, IR hi, int64_t step, llvm::ArrayRef<IR> init, const std::function<IRs(IR iv, llvm::ArrayRef<IR>)>& body);
   void loop(IR lo, IR hi, int64_t step, const std::function<void(IR iv)>& body);
   void loop(IR lo, IR hi, const std::function<void(IR iv)>& body) { loop(lo, hi, 1, body); }
+  /// All of [0, count): full vectors first, then what is left one by one.
+  void along(IR count, int lanes, const std::function<void(IR at, int lanes)>& body);
   void when(IR condition, const std::function<void()>& then);
 
   /// The type of an element in memory (bool is a byte) and in registers (f16 and bf16 compute in f32).
@@ -64,6 +73,9 @@ class KernelEmitter {
   /// Index arithmetic with the constants folded, so that equal indices are equal pointers.
   IR add(IR x, IR y);
   IR mul(IR x, int64_t y);
+  IR min(IR x, IR y);  // signed
+  /// The lanes of a vector made one, half by half.
+  IR fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine);
   IR alloca_in_entry(llvm::Type* type, int64_t count);
   IR call_libm(llvm::StringRef name, llvm::ArrayRef<IR> args);  // each lane in turn
 

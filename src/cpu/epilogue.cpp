@@ -10,8 +10,7 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
   Value product = c.fusion.product->getResult(0);
   auto shape = *product_shape(c.fusion.product);
   // The kernel's index: the trailing dimensions that are columns count as one, the last.
-  ArrayRef<int64_t> space = c.fusion.shape.empty() ? shaped(product).getShape() : ArrayRef<int64_t>(c.fusion.shape), leading = space;
-  while (cpu::product(leading) != shape.rows) leading = leading.drop_back();
+  ArrayRef<int64_t> space = c.fusion.shape.empty() ? shaped(product).getShape() : ArrayRef<int64_t>(c.fusion.shape), leading = shape.leading(space);
   Indices at = delinearise(k, leading, row);
   at.resize(space.size(), Index{k.i64(0), 0, int64_t(1) << 40});
   if (leading.size() < space.size()) at.back() = {column, lanes > 1 ? 1 : 0, lanes};

@@ -71,6 +71,10 @@ class Fuser {
     return uses;
   }
 
+  static Fusion* first_of(ArrayRef<Use> uses) {
+    return llvm::min_element(uses, [](const Use& a, const Use& b) { return a.fusion->last < b.fusion->last; })->fusion;
+  }
+
   LogicalResult place(Operation* op) {
     if (op->hasTrait<OpTrait::IsTerminator>()) return success();
     bool escapes;
@@ -115,7 +119,7 @@ class Fuser {
       return;
     }
     if (!uses.empty()) {
-      Fusion* first = llvm::min_element(uses, [](const Use& a, const Use& b) { return a.fusion->last < b.fusion->last; })->fusion;
+      Fusion* first = first_of(uses);
       if (auto role = role_in(op, uses, *first)) return join(op, *first, *role);
       bool alone = !escapes && llvm::all_of(uses, [&](const Use& u) { return u.fusion == first && takes_inline(u, op); });
       bool repeated = !is_aligned_reader(*first, uses);
@@ -129,7 +133,7 @@ class Fuser {
   void place_row_reduction(Operation* op, ArrayRef<Use> uses) {
     auto input = shaped(op->getOperand(0));
     if (!uses.empty()) {
-      Fusion* first = llvm::min_element(uses, [](const Use& a, const Use& b) { return a.fusion->last < b.fusion->last; })->fusion;
+      Fusion* first = first_of(uses);
       if (first->kind == Fusion::Rows && ArrayRef<int64_t>(first->shape) == input.getShape() &&
           role_in(op, uses, *first) == Fusion::Row)
         return join(op, *first, Fusion::Row);
@@ -142,12 +146,11 @@ class Fuser {
   Fusion* epilogue_of(Operation* op, ArrayRef<Use> uses) {
     auto shape = product_shape(op);
     if (!shape || uses.empty()) return nullptr;
-    Fusion* first = llvm::min_element(uses, [](const Use& a, const Use& b) { return a.fusion->last < b.fusion->last; })->fusion;
+    Fusion* first = first_of(uses);
     if (first->kind != Fusion::Rows) return nullptr;
     for (const Use& u : uses)
       if (u.fusion == first && (first->roles.lookup(u.user) != Fusion::Element || !(is_elementwise(u.user) || isa<ReshapeOp>(u.user)))) return nullptr;
-    ArrayRef<int64_t> space = first->shape;
-    while (!space.empty() && product(space) != shape->rows) space = space.drop_back();
+    ArrayRef<int64_t> space = shape->leading(first->shape);
     if (product(space) != shape->rows || product(ArrayRef(first->shape).drop_front(space.size())) != shape->columns) return nullptr;
     for (auto& [other, role] : first->roles)
       if (role == Fusion::Row || !has_columns(other, *first, int64_t(space.size()), op)) return nullptr;
@@ -171,10 +174,8 @@ class Fuser {
   // Whether the kernel computes `op` as part of its user.
   bool takes_inline(const Use& use, Operation* op) {
     if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) {
-      ArrayRef<int64_t> space = use.fusion->shape;
-      int64_t rows = product_shape(use.fusion->product)->rows;
-      while (product(space) != rows) space = space.drop_back();
-      return has_columns(op, *use.fusion, int64_t(space.size()), use.fusion->product);
+      size_t merged = product_shape(use.fusion->product)->leading(use.fusion->shape).size();
+      return has_columns(op, *use.fusion, int64_t(merged), use.fusion->product);
     }
     switch (use.fusion->kind) {
       case Fusion::Rows: return true;

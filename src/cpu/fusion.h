@@ -53,6 +53,11 @@ std::optional<View> view_of(mlir::Value v, llvm::function_ref<bool(mlir::Value)>
 /// Rows and columns that a product's result, or what its epilogue writes, amounts to; columns are neighbours in memory.
 struct ProductShape {
   int64_t rows, columns;
+  /// The leading dimensions of `space` that are the rows; none (whose product is 1) if it has no such.
+  llvm::ArrayRef<int64_t> leading(llvm::ArrayRef<int64_t> space) const {
+    while (!space.empty() && product(space) != rows) space = space.drop_back();
+    return space;
+  }
 };
 std::optional<ProductShape> product_shape(mlir::Operation* product);
 

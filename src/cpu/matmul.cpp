@@ -7,8 +7,6 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 
-int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
-int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 // Equal parts of at most `most`, each a multiple of `unit`.
 int64_t equal_part(int64_t n, int64_t most, int64_t unit) {
   return std::max(unit, round_up(ceil_div(n, ceil_div(n, std::max(most, unit))), unit));
@@ -24,14 +22,10 @@ class MatmulEmitter {
     c_.kernel.tasks = s_.batch * m_blocks * n_blocks;
     c_.kernel.cost = 0.25 * s_.batch * s_.m * s_.n * s_.k;
 
-    auto reserve = [&](int64_t elements) {
-      int64_t at = c_.kernel.scratch_bytes;
-      c_.kernel.scratch_bytes += round_up(elements * p_.bytes, 64) + 64;  // the vectors that pack A end beyond their panel
-      return at;
-    };
+    auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); };
     packed_a_ = reserve(in_place_ ? 0 : mc_ * kc_ / p_.depth);
     packed_b_ = reserve(nb_ * kc_ / p_.depth);
-    pack_scratch_ = reserve(ceil_div(s_.pack_scratch, p_.bytes));
+    pack_scratch_ = c_.kernel.reserve(s_.pack_scratch);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {s_.batch, n_blocks, m_blocks}, task);
@@ -58,7 +52,6 @@ class MatmulEmitter {
   bool by_rows() const { return s_.streams > 3; }
   bool keeps_block() const { return is_split() || by_rows(); }
 
-  IR min(IR x, IR y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   IR element_of_scratch(int64_t at, IR index) {
     return b_.CreateInBoundsGEP(p_.type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index);
   }
@@ -73,7 +66,7 @@ class MatmulEmitter {
   };
 
   void block(IR batch, IR m0, IR n0) {
-    auto size = [&](int64_t all, int64_t part, IR from) { return all % part == 0 ? k_.i64(part) : min(k_.i64(part), b_.CreateSub(k_.i64(all), from)); };
+    auto size = [&](int64_t all, int64_t part, IR from) { return all % part == 0 ? k_.i64(part) : k_.min(k_.i64(part), b_.CreateSub(k_.i64(all), from)); };
     Block at{batch, m0, n0, nullptr, size(s_.m, mc_, m0), size(s_.n, nb_, n0), nullptr};
     k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(s_.k, 1)), kc_, [&](IR k0) {
       at.k0 = k0;
@@ -100,7 +93,7 @@ class MatmulEmitter {
     IRs rows;  // of A itself
     for (int64_t i = 0; in_place_ && i < mr_; ++i) {
       IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i));
-      if (s_.m % mr_) row = min(row, k_.i64(s_.m - 1));
+      if (s_.m % mr_) row = k_.min(row, k_.i64(s_.m - 1));
       rows.push_back(b_.CreateInBoundsGEP(p_.unit, s_.a, s_.a_offset(at.batch, row, at.k0)));
     }
     auto element = [&](int64_t i, IR k) {
@@ -125,7 +118,7 @@ class MatmulEmitter {
     k_.when(b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), k_.i64(s_.k)), [&] { write(at, m, n, memory); });
   }
 
-  IR rows_of_tile(const Block& at, IR m) { return s_.m % mr_ ? min(k_.i64(mr_), b_.CreateSub(at.m, m)) : k_.i64(mr_); }
+  IR rows_of_tile(const Block& at, IR m) { return s_.m % mr_ ? k_.min(k_.i64(mr_), b_.CreateSub(at.m, m)) : k_.i64(mr_); }
   void write(const Block& at, IR m, IR n, IR memory) {
     k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) { write_row(at, m, i, n, memory); });
   }
@@ -140,10 +133,9 @@ class MatmulEmitter {
       for (int v = 0; v < p_.vectors; ++v) store(k_.i64(v * p_.lanes), p_.lanes);
       return;
     }
-    IR columns = min(k_.i64(nr_), b_.CreateSub(at.n, n));
-    IR vectors = s_.store_vectors ? b_.CreateAnd(columns, k_.i64(-int64_t(p_.lanes))) : k_.i64(0);
-    if (s_.store_vectors) k_.loop(k_.i64(0), vectors, p_.lanes, [&](IR j) { store(j, p_.lanes); });
-    k_.loop(vectors, columns, [&](IR j) { store(j, 1); });
+    IR columns = k_.min(k_.i64(nr_), b_.CreateSub(at.n, n));
+    if (s_.store_vectors) k_.along(columns, p_.lanes, store);
+    else k_.loop(k_.i64(0), columns, [&](IR j) { store(j, 1); });
   }
 
   KernelContext& c_;

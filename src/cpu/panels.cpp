@@ -26,7 +26,6 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec) : k_(k), b_(k.b), s_(sp
   nr = vectors * lanes;
 }
 
-IR Panels::min(IR x, IR y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
 IR Panels::cast(IR v, Type from) {  // operands may be narrower than the result
   auto* to = v->getType()->getWithNewType(type);
   if (v->getType() == to) return v;
@@ -85,7 +84,7 @@ void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
   SmallVector<IR> rows;
   for (int64_t i = 0; i < mr; ++i) {
     IR row = k_.add(m, k_.i64(i));
-    rows.push_back(s_.m % mr ? min(row, k_.i64(s_.m - 1)) : row);
+    rows.push_back(s_.m % mr ? k_.min(row, k_.i64(s_.m - 1)) : row);
   }
   IR end = b_.CreateAdd(k0, count), all = units(count);
   auto element_at = [&](IR u) { return b_.CreateAdd(k0, k_.mul(u, depth)); };
@@ -140,7 +139,7 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
   SmallVector<IR> columns;
   for (int64_t j = 0; j < nr; ++j) {
     IR column = k_.add(n, k_.i64(j));
-    columns.push_back(s_.n % nr ? min(column, k_.i64(s_.n - 1)) : column);
+    columns.push_back(s_.n % nr ? k_.min(column, k_.i64(s_.n - 1)) : column);
   }
   k_.loop(k_.i64(0), squares, lanes, [&](IR u) {
     for (int v = 0; v < vectors; ++v) {
@@ -153,7 +152,7 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
       for (int i = 0; i < lanes; ++i) put(rows[i], panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
     }
   });
-  IR columns_left = s_.n % nr ? min(k_.i64(nr), left) : k_.i64(nr);
+  IR columns_left = s_.n % nr ? k_.min(k_.i64(nr), left) : k_.i64(nr);
   k_.loop(squares, units(count), [&](IR u) { one_row_of_b(batch, n, element_at(u), end, columns_left, b_.CreateInBoundsGEP(unit, panel, k_.mul(u, nr))); });
 }
 // Neighbours along K are pairs as they lie.

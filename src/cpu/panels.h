@@ -62,7 +62,6 @@ class Panels {
   IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
 
  private:
-  IR min(IR x, IR y);
   IR cast(IR v, mlir::Type from);
   IR units(IR count);
   IR raw(IR base, IR offset, int lanes);

@@ -32,12 +32,7 @@ IR neutral(KernelEmitter& k, Operation* reducer, llvm::Type* type) {
 }
 
 IR fold_lanes(KernelEmitter& k, ElementEmitter& scalar, Operation* reducer, IR vector, int lanes) {
-  for (int half = lanes / 2; half; half /= 2) {
-    SmallVector<int> low, high;
-    for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(i + half);
-    vector = scalar.compute(reducer, {k.b.CreateShuffleVector(vector, low), k.b.CreateShuffleVector(vector, high)});
-  }
-  return lanes > 1 ? k.b.CreateExtractElement(vector, uint64_t(0)) : vector;
+  return k.fold(vector, lanes, [&](IR x, IR y) { return scalar.compute(reducer, {x, y}); });
 }
 
 Indices delinearise(KernelEmitter& k, ArrayRef<int64_t> shape, IR flat) {
@@ -115,7 +110,7 @@ llvm::Error emit_reduce(KernelContext& c) {
     IR column = k.b.CreateMul(k.b.CreateURem(task, k.i64(blocks)), k.i64(lanes));
     if (columns % lanes) {
       // The last block begins earlier and computes some columns again.
-      column = k.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, column, k.i64(columns - lanes));
+      column = k.min(column, k.i64(columns - lanes));
     }
     reduce_at(column, lanes);
   });

@@ -43,7 +43,7 @@ class RowsEmitter {
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       if (flat_) {
         IR lo = k_.b.CreateMul(task, k_.i64(kChunk));
-        IR hi = k_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
+        IR hi = k_.min(k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
         row(Indices(rank_ - 1, Index{k_.i64(0), 0, int64_t(1) << 40}), lo, hi);
       } else {
         row(delinearise(k_, ArrayRef(f_.shape).drop_back(), task), k_.i64(0), k_.i64(columns_));

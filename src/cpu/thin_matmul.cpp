@@ -52,21 +52,16 @@ class ThinEmitter {
       IRs a;
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t d = 0; d < depth; ++d) a.push_back(p_.load_a(batch, k_.i64(m0 + i), k_.add(k0, k_.i64(d)), 1));
-      auto columns = [&](IR from, IR to, int lanes) {
-        k_.loop(from, to, lanes, [&](IR n) {
-          IRs b;
-          for (int64_t d = 0; d < depth; ++d) b.push_back(p_.load_b(batch, k_.add(k0, k_.i64(d)), b_.CreateAdd(n0, n), lanes));
-          for (int64_t i = 0; i < rows; ++i) {
-            IR address = sum_at(k_.i64(m0 + i), n);
-            IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), address, llvm::Align(p_.bytes));
-            for (int64_t d = 0; d < depth; ++d) sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {k_.splat(a[i * depth + d], lanes), b[d], sum});
-            b_.CreateAlignedStore(sum, address, llvm::Align(p_.bytes));
-          }
-        });
-      };
-      IR whole = b_.CreateAnd(count, k_.i64(-int64_t(p_.lanes)));
-      columns(k_.i64(0), whole, p_.lanes);
-      columns(whole, count, 1);
+      k_.along(count, p_.lanes, [&](IR n, int lanes) {
+        IRs b;
+        for (int64_t d = 0; d < depth; ++d) b.push_back(p_.load_b(batch, k_.add(k0, k_.i64(d)), b_.CreateAdd(n0, n), lanes));
+        for (int64_t i = 0; i < rows; ++i) {
+          IR address = sum_at(k_.i64(m0 + i), n);
+          IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), address, llvm::Align(p_.bytes));
+          for (int64_t d = 0; d < depth; ++d) sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {k_.splat(a[i * depth + d], lanes), b[d], sum});
+          b_.CreateAlignedStore(sum, address, llvm::Align(p_.bytes));
+        }
+      });
     }
   }
 
@@ -78,19 +73,18 @@ class ThinEmitter {
     c_.kernel.scratch_bytes = (s_.m + rows_) * block_ * p_.bytes;
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {s_.batch, blocks}, task);
-      IR n0 = k_.mul(at[1].base, block_), count = min(k_.i64(block_), b_.CreateSub(k_.i64(s_.n), n0));
+      IR n0 = k_.mul(at[1].base, block_), count = k_.min(k_.i64(block_), b_.CreateSub(k_.i64(s_.n), n0));
       multiply(at[0].base, n0, count);
       write(at[0].base, n0, count);
     });
   }
 
-  IR min(IR x, IR y) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
   IR sum_at(IR m, IR n) { return b_.CreateInBoundsGEP(p_.type, k_.scratch(), b_.CreateAdd(k_.mul(m, block_), n)); }
 
   void sums(IR batch, IR m, IR n0, IR n) {
     IRs rows, columns;
-    for (int64_t i = 0; i < rows_; ++i) rows.push_back(min(k_.add(m, k_.i64(i)), k_.i64(s_.m - 1)));
-    for (int64_t j = 0; j < columns_; ++j) columns.push_back(min(b_.CreateAdd(n0, k_.add(n, k_.i64(j))), k_.i64(s_.n - 1)));
+    for (int64_t i = 0; i < rows_; ++i) rows.push_back(k_.min(k_.add(m, k_.i64(i)), k_.i64(s_.m - 1)));
+    for (int64_t j = 0; j < columns_; ++j) columns.push_back(k_.min(b_.CreateAdd(n0, k_.add(n, k_.i64(j))), k_.i64(s_.n - 1)));
     auto multiply = [&](IR from, IR to, int lanes, IRs init) {
       return k_.loop(from, to, lanes, init, [&](IR k, ArrayRef<IR> sums) {
         IRs next, a;
@@ -105,12 +99,7 @@ class ThinEmitter {
     int64_t whole = s_.k / p_.lanes * p_.lanes;
     IRs vectors = multiply(k_.i64(0), k_.i64(whole), p_.lanes, IRs(rows_ * columns_, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)))), totals;
     for (IR v : vectors) {
-      for (int half = p_.lanes / 2; half; half /= 2) {
-        SmallVector<int> low, high;
-        for (int i = 0; i < half; ++i) low.push_back(i), high.push_back(i + half);
-        v = b_.CreateFAdd(b_.CreateShuffleVector(v, low), b_.CreateShuffleVector(v, high));
-      }
-      totals.push_back(b_.CreateExtractElement(v, uint64_t(0)));
+      totals.push_back(k_.fold(v, p_.lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); }));
     }
     if (whole < s_.k) totals = multiply(k_.i64(whole), k_.i64(s_.k), 1, totals);
     for (int64_t j = 0; j < columns_; ++j)
@@ -122,9 +111,8 @@ class ThinEmitter {
       s_.store(batch, m, b_.CreateAdd(n0, n), b_.CreateAlignedLoad(k_.vector(p_.type, lanes), sum_at(m, n), llvm::Align(p_.bytes)), lanes);
     };
     k_.loop(k_.i64(0), k_.i64(s_.m), [&](IR m) {
-      IR whole = s_.store_vectors ? b_.CreateAnd(count, k_.i64(-int64_t(p_.lanes))) : k_.i64(0);
-      if (s_.store_vectors) k_.loop(k_.i64(0), whole, p_.lanes, [&](IR n) { store(m, n, p_.lanes); });
-      k_.loop(whole, count, [&](IR n) { store(m, n, 1); });
+      if (s_.store_vectors) k_.along(count, p_.lanes, [&](IR n, int lanes) { store(m, n, lanes); });
+      else k_.loop(k_.i64(0), count, [&](IR n) { store(m, n, 1); });
     });
   }
 
