@@ -19,16 +19,17 @@ struct Composite::State {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<trace::Composite>> recorded;  // by signature
 
-  Tensors record(const std::string& suffix, const Tensors& inputs, const Attributes& attributes, const std::function<Tensors(const Tensors&)>& body);
-  Tensors derive(const Tensors& gradients, const Tensors& inputs, const std::vector<bool>& wanted, const Attributes& attributes) const;
+  /// `wanted`: of the gradient, which inputs' gradients are its results.
+  Tensors record(const std::vector<bool>* wanted, const Tensors& inputs, const Attributes& attributes, const std::function<Tensors(const Tensors&)>& body);
+  Tensors derive(const Tensors& gradients, const Tensors& inputs, const std::vector<bool>& wanted, const Attributes& attributes, bool differentiable) const;
 };
 
 namespace {
 
-std::string signature_of(const std::string& suffix, const Tensors& inputs, const Attributes& attributes) {
+std::string signature_of(const std::string& mask, const Tensors& inputs, const Attributes& attributes) {
   std::ostringstream out;
   out.precision(17);
-  out << suffix;
+  out << mask;
   for (const at::Tensor& t : inputs) {
     if (t.defined()) out << '|' << t.scalar_type() << t.sizes() << t.strides();
     else out << "|-";
@@ -54,21 +55,26 @@ struct Call : torch::autograd::Function<Call> {
     context->set_materialize_grads(false);
     auto both = std::make_shared<std::pair<std::shared_ptr<Composite::State>, Attributes>>(state, attributes);
     context->saved_data["call"] = c10::IValue::make_capsule(c10::make_intrusive<Holder>(both));
-    return state->record("", inputs, attributes, [&](const Tensors& placeholders) { return state->function(placeholders, attributes); });
+    return state->record(nullptr, inputs, attributes, [&](const Tensors& placeholders) { return state->function(placeholders, attributes); });
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list gradients) {
     auto& [state, attributes] = *static_cast<Holder&>(*context->saved_data["call"].toCapsule()).call;
     Tensors inputs = context->get_saved_variables(), all(gradients);
     std::vector<bool> wanted;
-    std::string suffix = "_backward";
-    for (size_t i = 0; i < inputs.size(); ++i) wanted.push_back(context->needs_input_grad(i)), suffix += wanted.back() ? '1' : '0';
+    for (size_t i = 0; i < inputs.size(); ++i) wanted.push_back(context->needs_input_grad(i));
     all.insert(all.end(), inputs.begin(), inputs.end());
     size_t count = gradients.size();
-    Tensors found = state->record(suffix, all, attributes, [&, state = state, attributes = attributes](const Tensors& placeholders) {
-      return state->derive({placeholders.begin(), placeholders.begin() + count}, {placeholders.begin() + count, placeholders.end()}, wanted, attributes);
-    });
     torch::autograd::variable_list results{{}, {}};  // for the state and the attributes
+    if (at::GradMode::is_enabled()) {
+      // A derivative of the gradient may follow: it is taken of the decomposition.
+      Tensors found = state->derive(gradients, inputs, wanted, attributes, true);
+      for (size_t i = 0, next = 0; i < inputs.size(); ++i) results.push_back(wanted[i] ? found[next++] : at::Tensor());
+      return results;
+    }
+    Tensors found = state->record(&wanted, all, attributes, [&, state = state, attributes = attributes](const Tensors& placeholders) {
+      return state->derive({placeholders.begin(), placeholders.begin() + count}, {placeholders.begin() + count, placeholders.end()}, wanted, attributes, false);
+    });
     for (size_t i = 0, next = 0; i < inputs.size(); ++i) results.push_back(wanted[i] ? found[next++] : at::Tensor());
     return results;
   }
@@ -81,7 +87,7 @@ struct Call : torch::autograd::Function<Call> {
 
 }  // namespace
 
-Tensors Composite::State::derive(const Tensors& gradients, const Tensors& inputs, const std::vector<bool>& wanted, const Attributes& attributes) const {
+Tensors Composite::State::derive(const Tensors& gradients, const Tensors& inputs, const std::vector<bool>& wanted, const Attributes& attributes, bool differentiable) const {
   Tensors found(inputs.size()), chosen;
   if (gradient) {
     found = gradient(gradients, inputs, attributes);
@@ -89,25 +95,27 @@ Tensors Composite::State::derive(const Tensors& gradients, const Tensors& inputs
   } else {
     at::AutoGradMode enabled(true);
     Tensors leaves, targets, results, arrived;
-    for (size_t i = 0; i < inputs.size(); ++i) leaves.push_back(inputs[i].detach().requires_grad_(wanted[i]));
+    for (size_t i = 0; i < inputs.size(); ++i) leaves.push_back(differentiable ? inputs[i] : inputs[i].detach().requires_grad_(wanted[i]));
     Tensors outputs = function(leaves, attributes);
     for (size_t i = 0; i < outputs.size(); ++i)
       if (gradients[i].defined() && outputs[i].requires_grad()) results.push_back(outputs[i]), arrived.push_back(gradients[i]);
     for (size_t i = 0; i < inputs.size(); ++i)
       if (wanted[i]) targets.push_back(leaves[i]);
-    Tensors derived = results.empty() ? Tensors(targets.size()) : torch::autograd::grad(results, targets, arrived, false, false, true);
+    Tensors derived = results.empty() ? Tensors(targets.size()) : torch::autograd::grad(results, targets, arrived, differentiable, differentiable, true);
     for (size_t i = 0, next = 0; i < inputs.size(); ++i)
       if (wanted[i]) found[i] = derived[next++];
   }
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (wanted[i]) chosen.push_back(found[i].defined() ? found[i].detach() : at::zeros_like(inputs[i]));
+    if (wanted[i]) chosen.push_back(!found[i].defined() ? at::zeros_like(inputs[i]) : differentiable ? found[i] : found[i].detach());
   return chosen;
 }
 
-Tensors Composite::State::record(const std::string& suffix, const Tensors& inputs, const Attributes& attributes, const std::function<Tensors(const Tensors&)>& body) {
+Tensors Composite::State::record(const std::vector<bool>* wanted, const Tensors& inputs, const Attributes& attributes, const std::function<Tensors(const Tensors&)>& body) {
   trace::MaybeTensors arguments;
   for (const at::Tensor& t : inputs) arguments.push_back(t.defined() ? std::optional(t) : std::nullopt);
-  std::string signature = signature_of(suffix, inputs, attributes);
+  std::string mask;
+  if (wanted) for (bool w : *wanted) mask += w ? '1' : '0';
+  std::string signature = signature_of(mask, inputs, attributes);
   std::shared_ptr<trace::Composite> composite;
   {
     std::lock_guard lock(mutex);
@@ -119,6 +127,7 @@ Tensors Composite::State::record(const std::string& suffix, const Tensors& input
     for (auto& p : maybe) placeholders.push_back(p ? *p : at::Tensor());
     std::vector<std::pair<std::string, trace::Attribute>> values;
     for (const auto& [key, value] : attributes) std::visit([&](const auto& v) { values.emplace_back(key, trace::Attribute(v)); }, value);
+    if (wanted) values.emplace_back("output_mask", trace::Attribute(*wanted));
     Tensors results;
     try {
       results = body(placeholders);
@@ -126,7 +135,7 @@ Tensors Composite::State::record(const std::string& suffix, const Tensors& input
       trace::abort_body();
       throw;
     }
-    composite = trace::end_body(suffix.empty() ? name : name + "_backward", version, values, results);
+    composite = trace::end_body(wanted ? name + "_backward" : name, version, values, results);
     std::lock_guard lock(mutex);
     recorded[signature] = composite;
   }

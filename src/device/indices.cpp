@@ -4,6 +4,7 @@
 
 #include "device/convert.h"
 #include "trace/cell.h"
+#include "trace/composite.h"
 #include "trace/step.h"
 #include "trace/capture.h"
 
@@ -11,6 +12,8 @@ namespace cresset::device {
 
 void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t low, int64_t high, IndexFailure failure, std::optional<int64_t> allowed) {
   if (indices.numel() == 0 || indices.device().type() != c10::DeviceType::PrivateUse1 || !at::isIntegralType(indices.scalar_type(), false)) return;
+  if (trace::recording_body())
+    return trace::check_argument(trace::read(indices), [&op, low, high, failure, allowed](const at::Tensor& t) { check_indices(op, t, low, high, failure, allowed); });
   bool index_error = failure == IndexFailure::IndexError;
   const auto& cell = trace::Cell::of(indices);
   if (trace::capturing() || !cell.content() || cell.pending()) return trace::check_later(op, trace::read(indices), low, high, allowed, index_error);

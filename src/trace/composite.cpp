@@ -1,5 +1,6 @@
 #include "trace/composite.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,6 +14,7 @@ struct Recording {
   std::vector<at::Tensor> placeholders;          // undefined for absent arguments
   std::vector<NodePtr> leaves;                   // theirs
   std::unordered_set<const Node*> known_before;  // materialised values that exist already
+  std::vector<std::pair<size_t, ArgumentCheck>> checks;
 };
 std::vector<Recording>& stack() {
   static auto* s = new std::vector<Recording>;
@@ -71,6 +73,15 @@ void abort_body() {
   if (!stack().empty()) stack().pop_back();
 }
 
+void check_argument(Value value, ArgumentCheck check) {
+  std::lock_guard lock(trace_mutex());
+  auto moves = [](const Operator& op) { return &op == &builtin::reshape || &op == &builtin::permute || &op == &builtin::convert || &op == &builtin::expand; };
+  while (moves(value.node->op())) value = value.node->operands()[0];
+  Recording& recording = stack().back();
+  auto leaf = std::find(recording.leaves.begin(), recording.leaves.end(), value.node);
+  if (leaf != recording.leaves.end()) recording.checks.push_back({size_t(leaf - recording.leaves.begin()), std::move(check)});
+}
+
 std::shared_ptr<Composite> end_body(const std::string& name, int version, const std::vector<std::pair<std::string, Attribute>>& attributes,
                                     const std::vector<at::Tensor>& results) {
   std::lock_guard lock(trace_mutex());
@@ -85,6 +96,7 @@ std::shared_ptr<Composite> end_body(const std::string& name, int version, const 
     TORCH_CHECK(now.node == recording.leaves[i], "cresset: composite ", name, " changes its argument ", i, " in place; return the new value instead");
   }
   auto composite = std::make_shared<Composite>();
+  composite->checks_ = std::move(recording.checks);
   std::vector<Value> values;
   for (const at::Tensor& t : results) {
     TORCH_CHECK(t.defined() && t.device().type() == c10::DeviceType::PrivateUse1, "cresset: composite ", name, " must return tensors of its arguments' device");
@@ -115,6 +127,7 @@ std::shared_ptr<Composite> end_body(const std::string& name, int version, const 
 }
 
 std::vector<at::Tensor> Composite::record(const MaybeTensors& arguments) const {
+  for (const auto& [argument, check] : checks_) check(*arguments[argument]);
   std::lock_guard lock(trace_mutex());
   op_->counter->add();
   Node::Operands operands;

@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@
 namespace cresset::trace {
 
 using MaybeTensors = std::vector<std::optional<at::Tensor>>;
+
+using ArgumentCheck = std::function<void(const at::Tensor&)>;
 
 /// What an operator with a body is lowered to.
 struct Body {
@@ -36,6 +39,7 @@ class Composite {
   std::vector<NodePtr> leaves_;   // constants of the body, which become operands
   std::vector<TensorType> types_;
   std::vector<at::DimVector> strides_;
+  std::vector<std::pair<size_t, ArgumentCheck>> checks_;  // by argument
 };
 
 /// Placeholders for the arguments. Until end_body or abort_body nothing runs: reading a value is an error. Bodies nest.
@@ -44,6 +48,8 @@ MaybeTensors begin_body(const MaybeTensors& arguments);
 std::shared_ptr<Composite> end_body(const std::string& name, int version, const std::vector<std::pair<std::string, Attribute>>& attributes,
                                     const std::vector<at::Tensor>& results);
 void abort_body();
+/// Within a body: if the value is one of its arguments, in any shape, the check is made on each call. What the body itself computes is trusted.
+void check_argument(Value value, ArgumentCheck check);
 
 /// Whether a body is being recorded.
 bool recording_body();
