@@ -2,9 +2,13 @@
 
     - name: aten.gelu                # stablehlo.composite "aten.gelu"
       operators: [gelu]              # entries of ops/aten.yaml that are emitted as it; the first one's arguments are its attributes
+      implicit: l1_loss              # instead: an operator that PyTorch decomposes above every device; python/torch_cresset/operators.py keeps it whole
+      gradient_of: aten.l1_loss      # instead: the gradient that autograd derives of an implicit one
       version: 1                     # of its meaning; grows when the decomposition computes something else
       backward: aten.gelu_backward   # the composite of its gradient
       aliases: [odml.gelu]           # foreign names of the same operator with the same operands (aten.<operator>.default are known)
+      when: "dtype=f32|bf16, rank>=2"  # kept by default where this holds: the conditions of a pattern (composite/selection.h)
+      tolerance: {f32: [1e-5, 1e-5], because: …}  # relative and absolute, between any two ways to compute it; default: torch.testing.assert_close's
       # What an element-wise composite computes, for raising; in C++ over double and dual numbers (composite/dual.h):
       scalar: "max(x, 0.0) + slope * min(x, 0.0)"
       recover: {slope: "-f(-1.0)"}   # attributes from values of the function f that was found
@@ -21,7 +25,9 @@ import sys
 
 import yaml
 
-KEYS = {"name", "operators", "version", "backward", "aliases", "scalar", "recover", "fixed", "variants", "slope"}
+KEYS = {"name", "operators", "implicit", "gradient_of", "version", "backward", "aliases", "when", "tolerance", "scalar", "recover", "fixed", "variants", "slope"}
+ORIGINS = ("operators", "implicit", "gradient_of")
+TOLERANCE = {"f64": (1e-7, 1e-7), "f32": (1.3e-6, 1e-5), "f16": (1e-3, 1e-5), "bf16": (1.6e-2, 1e-5)}  # assert_close's
 
 
 class CatalogueError(Exception):
@@ -31,13 +37,20 @@ class CatalogueError(Exception):
 class Composite:
     def __init__(self, entry):
         self.name = entry["name"]
-        self.operators = entry["operators"]
+        self.operators = entry.get("operators", [])
+        self.implicit = entry.get("implicit", "")
+        self.gradient_of = entry.get("gradient_of", "")
         self.version = entry.get("version", 1)
         self.backward = entry.get("backward", "")
         self.aliases = entry.get("aliases", [])
         self.fixed = entry.get("fixed", {})
         self.meanings = [entry, *entry.get("variants", [])] if "scalar" in entry else []
         self.slope = entry.get("slope", "")
+        self.when = entry.get("when", "")
+        own = dict(entry.get("tolerance", {}))
+        self.because = own.pop("because", "")
+        self.own_tolerance = {dtype: tuple(values) for dtype, values in own.items()}
+        self.tolerance = TOLERANCE | self.own_tolerance
 
 
 def read(path, functions=None):
@@ -47,19 +60,30 @@ def read(path, functions=None):
     emitted = {}
     for number, entry in enumerate(entries):
         where = f"{path}: entry {number + 1}"
-        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry.get("operators"):
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not any(entry.get(key) for key in ORIGINS):
             raise CatalogueError(f"{where}: needs 'name' and 'operators': {entry!r}")
         where = f"{path}: {entry['name']}"
         for key in sorted(set(entry) - KEYS):
             near = difflib.get_close_matches(key, KEYS, n=1)
             raise CatalogueError(f"{where}: unknown key {key!r}" + (f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(KEYS))}"))
+        if sum(key in entry for key in ORIGINS) > 1:
+            raise CatalogueError(f"{where}: one of 'operators', 'implicit' and 'gradient_of' says where it comes from")
+        tolerance = entry.get("tolerance", {})
+        for dtype in set(tolerance) - {"because"}:
+            if dtype not in TOLERANCE or not (isinstance(tolerance[dtype], list) and len(tolerance[dtype]) == 2 and all(isinstance(v, float) for v in tolerance[dtype])):
+                raise CatalogueError(f"{where}: tolerance is {{DTYPE: [relative, absolute]}} with DTYPE among {', '.join(TOLERANCE)}, not {dtype}: {tolerance[dtype]!r}")
+        if tolerance and not tolerance.get("because"):
+            raise CatalogueError(f"{where}: a tolerance other than assert_close's says why: because: …")
+        for condition in entry.get("when", "").split(",") if "when" in entry else ():
+            if not re.fullmatch(r"\s*\w+\s*(=|!=|<|<=|>|>=)\s*[\w.|-]+\s*", condition):
+                raise CatalogueError(f"{where}: when: {condition.strip()!r} is no condition; write as in dtype=f32|bf16, rank>=2")
         if "." not in entry["name"]:
             raise CatalogueError(f"{where}: a composite's name has a namespace, as in aten.gelu")
         if entry["name"] in composites:
             raise CatalogueError(f"{where} is listed twice")
         if not isinstance(entry.get("version", 1), int) or entry.get("version", 1) < 1:
             raise CatalogueError(f"{where}: version is a number from 1 on, not {entry['version']!r}")
-        for operator in entry["operators"]:
+        for operator in entry.get("operators", []):
             if functions is not None and operator not in functions:
                 near = difflib.get_close_matches(operator, functions, n=1)
                 raise CatalogueError(f"{where}: operator {operator!r} is not in ops/aten.yaml" + (f"; did you mean {near[0]!r}?" if near else "; add '- func: NAME' there"))
@@ -70,6 +94,8 @@ def read(path, functions=None):
     for composite in composites.values():
         if composite.backward and composite.backward not in composites:
             raise CatalogueError(f"{path}: {composite.name}: its backward {composite.backward!r} is not in the catalogue")
+        if composite.gradient_of and not (composite.gradient_of in composites and composites[composite.gradient_of].implicit):
+            raise CatalogueError(f"{path}: {composite.name}: {composite.gradient_of!r} is no implicit composite of the catalogue")
     return list(composites.values())
 
 
@@ -92,7 +118,7 @@ def table(composites):
         aliases = ", ".join(text(a) for a in dict.fromkeys(names) if a != c.name)
         fixed = ", ".join(attribute(k, v) for k, v in c.fixed.items())
         slope = f"[](double x) -> double {{ return {c.slope}; }}" if c.slope else "nullptr"
-        lines.append(f"{{{text(c.name)}, {c.version}, {text(c.backward)}, {{{aliases}}}, {{{fixed}}}, {slope}}},\n")
+        lines.append(f"{{{text(c.name)}, {c.version}, {text(c.backward)}, {{{aliases}}}, {{{fixed}}}, {slope}, {text(c.when)}, {text(c.implicit)}}},\n")
     return "".join(lines)
 
 
@@ -113,8 +139,12 @@ def references(composites):
 
 def documentation(composites, attributes):
     """A Markdown table; `attributes` gives those of a composite as text."""
-    rows = [f"| `{c.name}` | {c.version} | {attributes(c)} | {f'`{c.backward}`' if c.backward else ''} | {', '.join(f'`{a}`' for a in c.aliases)} |\n" for c in composites]
-    return "| composite | version | attributes and defaults | backward | foreign names |\n|---|---|---|---|---|\n" + "".join(rows)
+    def tolerance(c):
+        return "; ".join(f"{dtype}: {relative:g}, {absolute:g}" for dtype, (relative, absolute) in c.own_tolerance.items()) + (f" ({c.because})" if c.because else "")
+
+    rows = [f"| `{c.name}` | {c.version} | {attributes(c)} | {f'`{c.backward}`' if c.backward else ''} | {', '.join(f'`{a}`' for a in c.aliases)} "
+            f"| {f'`{c.when}`'.replace('|', chr(92) + '|') if c.when else ''} | {tolerance(c)} |\n" for c in composites]
+    return "| composite | version | attributes and defaults | backward | foreign names | kept by default when | tolerance |\n|---|---|---|---|---|---|---|\n" + "".join(rows)
 
 
 def main():

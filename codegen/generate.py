@@ -158,6 +158,12 @@ class Argument:
         return f"d.{'optional_' if self.optional else ''}{kind}()"
 
 
+def attribute_text(arguments):
+    """A composite's attributes with their defaults, for the documentation."""
+    shown = [a for a in arguments if not (a.ignored or a.generator or a.tensor or a.number)]
+    return ", ".join(f"{a.name}" + ("" if a.default is None else f" = {a.default}") for a in shown)
+
+
 class Entry:
     def __init__(self, entry, group, function, functions):
         self.name = entry["func"]
@@ -189,10 +195,6 @@ class Entry:
     def overload(self):
         return self.name.partition(".")[2]
 
-    def attribute_text(self):
-        """The composite's attributes with their defaults, for the documentation."""
-        shown = [a for a in self.arguments if not (a.ignored or a.generator or a.tensor or a.number)]
-        return ", ".join(f"{a.name}" + ("" if a.default is None else f" = {a.default}") for a in shown)
 
     def declaration(self):
         arguments = [f"{a.declared()} {a.name}" for a in self.arguments if not (a.ignored or a.generator)]
@@ -349,7 +351,7 @@ def write(path, text):
         path.write_text(text)
 
 
-def generate(entries, composites, out):
+def generate(entries, composites, functions, out):
     write(out / "lowerings.h", HEADER + '#pragma once\n#include "lowering/builder.h"\n\nnamespace cresset::lowering::aten {\n\n' +
           "\n".join(e.declaration() for e in entries) + "\n\n}  // namespace cresset::lowering::aten\n")
     write(out / "operators.h", HEADER + '#pragma once\n#include "trace/node.h"\n\nnamespace cresset::op {\n\n' +
@@ -369,8 +371,17 @@ def generate(entries, composites, out):
               "\nTORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {\n" +
               "".join(f'  m.impl("{schema}", TORCH_FN({name}));\n' for schema, name, _ in mine) + "}\n\n}  // namespace\n}  // namespace cresset\n")
     by_name = {e.name: e for e in entries}
+    by_composite = {c.name: c for c in composites}
+
+    def attributes(c):
+        if c.operators:
+            return attribute_text(by_name[c.operators[0]].arguments)
+        implicit = by_composite[c.gradient_of or c.name].implicit
+        text = attribute_text([Argument(a, [], [], []) for a in functions[implicit][1].func.arguments.flat_non_out])
+        return text + (", output_mask" if c.gradient_of else "")
+
     write(out / "composites.md", "# Composites\n\nGenerated from `ops/composites.yaml`.\n\n" +
-          catalogue.documentation(composites, lambda c: by_name[c.operators[0]].attribute_text()))
+          catalogue.documentation(composites, attributes))
     write(out / "operators.md", "# Operators\n\nGenerated from `ops/aten.yaml`.\n\n| operator | composite | condition |\n|---|---|---|\n" +
           "".join(f"| `{e.name}` | {f'`{e.composite}`' if e.composite else ''} | {e.options.get('when', '')} |\n" for e in entries))
 
@@ -383,14 +394,18 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     options = parser.parse_args()
     try:
-        entries = resolve(read_table(options.ops), native_functions())
+        functions = native_functions()
+        entries = resolve(read_table(options.ops), functions)
         check_lowerings(entries, options.lowerings, options.ops)
         composites = catalogue.read(options.composites, [e.name for e in entries]) if options.composites else []
+        for c in composites:
+            if c.implicit and c.implicit not in functions:
+                raise catalogue.CatalogueError(f"{options.composites}: {c.name}: {c.implicit!r} is no operator of PyTorch")
     except (TableError, catalogue.CatalogueError) as error:
         sys.exit(f"error: {error}")
     for entry in entries:
         entry.composite = next((c.name for c in composites if entry.name in c.operators), None)
-    generate(entries, composites, options.out)
+    generate(entries, composites, functions, options.out)
 
 
 if __name__ == "__main__":

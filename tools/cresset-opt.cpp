@@ -19,7 +19,7 @@ struct SelectingPass : PassWrapper<Pass, OperationPass<ModuleOp>> {
   SelectingPass(const SelectingPass& other) : PassWrapper<Pass, OperationPass<ModuleOp>>(other) {}
   void runOnOperation() override {
     try {
-      composite::Selection selection(filter);
+      composite::Selection selection(filter, "all");
       for (const std::string& warning : selection.check_names(composite::names_in(this->getOperation()))) this->getOperation().emitWarning(warning);
       if (failed(static_cast<Pass*>(this)->run(this->getOperation(), [&](stablehlo::CompositeOp op) { return selection.keeps(op); }))) this->signalPassFailure();
     } catch (const std::invalid_argument& error) {

@@ -62,7 +62,8 @@ def step():
 
 
 from .composite import composite  # noqa: E402
-from .control import composites, explain, include_path, load_plugin, profile  # noqa: E402
+from .control import composites, explain, include_path, interpreted, load_plugin, profile  # noqa: E402
 from .export import stablehlo  # noqa: E402
+from . import operators  # noqa: E402, F401
 
 _autoload()

@@ -17,7 +17,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.split_module import split_module
 from torch.utils.checkpoint import CheckpointPolicy
 
-from . import _C
+from . import _C, operators
 
 _DEVICE = torch.device("cresset", 0)
 
@@ -173,31 +173,34 @@ _DECOMPOSED = (torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImpl
 def _ours_decomposed_in_python():
     """Operators that the device has a kernel for, but that PyTorch's Python takes apart before autograd records them (hardshrink, upsampling)."""
     tables = torch._decomp.global_decomposition_table.values()
-    operators = {op for table in tables for op in table if isinstance(op, torch._ops.OpOverload) and any(key in op.py_kernels for key in _DECOMPOSED)}
-    ours = {op.overloadpacket for op in operators if torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "PrivateUse1")}
+    decomposed = {op for table in tables for op in table if isinstance(op, torch._ops.OpOverload) and any(key in op.py_kernels for key in _DECOMPOSED)}
+    ours = {op.overloadpacket for op in decomposed if torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "PrivateUse1")}
     ours.discard(torch.ops.aten.native_batch_norm)  # changes its running statistics, which its schema does not say
-    return [op for op in operators if op.overloadpacket in ours]
+    ours -= operators.traced  # it is Python of ours that keeps those whole
+    return [op for op in decomposed if op.overloadpacket in ours]
 
 
 @contextlib.contextmanager
 def _whole():
     """While it lasts, AOTAutograd finds these operators whole."""
-    operators = _ours_decomposed_in_python()
-    kernels = {op: dict(op.py_kernels) for op in operators}
+    decomposed = _ours_decomposed_in_python()
+    kernels = {op: dict(op.py_kernels) for op in decomposed}
     try:
-        for op in operators:
+        for op in decomposed:
             for key in _DECOMPOSED:
                 op.py_kernels.pop(key, None)
             op._dispatch_cache.clear()
         yield
     finally:
-        for op in operators:
+        for op in decomposed:
             op.py_kernels.update(kernels[op])
             op._dispatch_cache.clear()
 
 
 # Whole operators that are also pieces of others' spellings, as the tanh of a GELU.
 _PIECES = {"aten.tanh", "aten.sigmoid", "aten.erf"}
+# What PyTorch's tracer sees of those that operators.py keeps whole, and of users' own.
+_OURS = {"cresset.linear", "cresset.composite"}
 
 
 def _partition(joint, inputs, **options):
@@ -205,7 +208,7 @@ def _partition(joint, inputs, **options):
     the gradient needs all of them: gelu_backward is seen from x, not from the tanh inside."""
     for node in joint.graph.nodes:
         name = str(node.target).removesuffix(".default")
-        if node.op == "call_function" and _C.is_composite(name) and name not in _PIECES:
+        if node.op == "call_function" and (name in _OURS or _C.is_composite(name)) and name not in _PIECES:
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
     with torch._functorch.config.patch(ban_recompute_used_far_apart=False, ban_recompute_long_fusible_chains=False, ban_recompute_materialized_backward=False,
                                        ban_recompute_reductions=False):
@@ -214,5 +217,5 @@ def _partition(joint, inputs, **options):
 
 def backend(module, inputs, **_):
     """The backend function that Dynamo calls with an FX graph and example inputs."""
-    with _whole():
+    with operators.whole(), _whole():
         return aot_autograd(fw_compiler=_compile, bw_compiler=_compile, partition_fn=_partition)(module, inputs)

@@ -13,12 +13,12 @@ import inspect
 import json
 import numbers
 import re
+from typing import Optional
 
 import torch
 from torch.utils import _pytree as pytree
 
 from . import _C
-from .export import stablehlo
 
 _library = torch.library.Library("cresset", "DEF")
 _library.define("composite(str key, str attributes, Tensor?[] inputs) -> Tensor[]")
@@ -67,16 +67,16 @@ class _Definition:
         """Which inputs get no gradient from these results' gradients: None, as from the plain function, and not zeros."""
         size = lambda s: s if isinstance(s, int) else s.node.hint
         like = lambda t: None if t is None else torch.empty([size(s) for s in t.shape], dtype=t.dtype, device="meta")
-        signature = (attributes, tuple(wanted), tuple(g is None for g in gradients), tuple((t.dim(), t.dtype) for t in inputs))
+        signature = (attributes, tuple(wanted), tuple(g is None for g in gradients), tuple(None if t is None else (t.dim(), t.dtype) for t in inputs))
         if signature not in self.without:
             with torch.utils._python_dispatch._disable_current_modes(), torch.enable_grad():
-                leaves = [like(t).requires_grad_(w) for t, w in zip(inputs, wanted)]
+                leaves = [None if t is None else like(t).requires_grad_(w) for t, w in zip(inputs, wanted)]
                 try:
                     if self.gradient is not None:
                         found = iter(self.gradient_given(attributes, wanted, [like(g) for g in gradients], leaves))
                     else:
                         used = [r for r, g in zip(self.run(attributes, leaves), gradients) if g is not None and r.requires_grad]
-                        found = iter(torch.autograd.grad(used, [t for t in leaves if t.requires_grad], [torch.empty_like(r) for r in used], allow_unused=True) if used else
+                        found = iter(torch.autograd.grad(used, [t for t, w in zip(leaves, wanted) if w], [torch.empty_like(r) for r in used], allow_unused=True) if used else
                                      [None] * sum(wanted))
                     self.without[signature] = [w and next(found) is None for w in wanted]
                 except Exception:  # it does not run on meta tensors; what is wrong with it shows where it is recorded
@@ -96,16 +96,19 @@ class _Definition:
                 raise ValueError(f"composite {self.name}: its backward returns a gradient of shape {tuple(gradient.shape)} for a tensor of shape {tuple(t.shape)}")
         return [g for g, w in zip(found, wanted) if w]
 
-    def record(self, backward, attributes, inputs, run):
-        """One node on the device: the body is recorded when this signature is first seen."""
-        signature = (backward, attributes, tuple(None if t is None else (t.dtype, t.shape, t.stride()) for t in inputs))
+    def record(self, wanted, attributes, inputs, run):
+        """One node on the device: the body is recorded when this signature is first seen. `wanted`: of the gradient, which inputs' are its results."""
+        signature = (wanted, attributes, tuple(None if t is None else (t.dtype, t.shape, t.stride()) for t in inputs))
         composite = self.recorded.get(signature)
         if composite is None:
             placeholders = _C.begin_body(inputs)
             try:
                 results = run(placeholders)
-                name = self.name + ("_backward" if backward else "")
-                composite = _C.end_body(name, self.version, _decode(attributes)[0]["shown"], results)
+                shown = _decode(attributes)[0]["shown"]
+                if wanted is None:
+                    composite = _C.end_body(self.name, self.version, shown, results)
+                else:
+                    composite = _C.end_body(self.name + "_backward", self.version, shown | {"output_mask": list(wanted)}, results)
             except BaseException:
                 _C.abort_body()
                 raise
@@ -134,7 +137,7 @@ def _shown(signature, arguments):
     shown = {}
 
     def add(name, value):
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, (torch.Tensor, _Absent)):
             return
         if isinstance(value, dict):
             parts = value.items()
@@ -159,6 +162,13 @@ def _shown(signature, arguments):
 def _decode(attributes):
     values = json.loads(attributes, object_hook=lambda d: getattr(torch, d["dtype"]) if set(d) == {"dtype"} else d)
     return values, values["autocast"]
+
+
+class _Absent:
+    """Stands for an absent operand among a call's arguments."""
+
+
+_ABSENT = _Absent()
 
 
 def _fill(slots, inputs):
@@ -206,7 +216,7 @@ def _backward(key, attributes, wanted, gradients, inputs):
 
 def _forward_on_device(key, attributes, inputs):
     definition = _definition(key)
-    return definition.record(False, attributes, inputs, lambda placeholders: definition.run(attributes, placeholders))
+    return definition.record(None, attributes, inputs, lambda placeholders: definition.run(attributes, placeholders))
 
 
 def _backward_on_device(key, attributes, wanted, gradients, inputs):
@@ -215,7 +225,7 @@ def _backward_on_device(key, attributes, wanted, gradients, inputs):
     def run(placeholders):
         return definition.run_backward(attributes, wanted, placeholders[:len(gradients)], placeholders[len(gradients):])
 
-    return definition.record((tuple(wanted), len(gradients)), attributes, list(gradients) + list(inputs), run)
+    return definition.record(tuple(wanted), attributes, list(gradients) + list(inputs), run)
 
 
 def _backward_shapes(key, attributes, wanted, gradients, inputs):
@@ -261,19 +271,26 @@ class _Call(torch.autograd.Function):
         return (None, None, *[next(found) if w else None for w in wanted])
 
 
+_OPTIONAL = (Optional[torch.Tensor], "torch.Tensor | None", "Tensor | None", "Optional[torch.Tensor]", "Optional[Tensor]")
+
+
 def _call(key, *args, **kwargs):
     """The results and their structure."""
     definition = _registry[key]
     arguments = definition.signature.bind(*args, **kwargs)
     arguments.apply_defaults()
+    for name in definition.optional:
+        if arguments.arguments[name] is None:
+            arguments.arguments[name] = _ABSENT
     flat, spec = pytree.tree_flatten((arguments.args, arguments.kwargs))
-    inputs = [v for v in flat if isinstance(v, torch.Tensor)]
-    plain = all(t.device.type != "cresset" for t in inputs) and torch._C._len_torch_dispatch_stack() == 0
+    operand = [isinstance(v, (torch.Tensor, _Absent)) for v in flat]
+    inputs = [None if v is _ABSENT else v for v, is_operand in zip(flat, operand) if is_operand]
+    plain = all(t is None or t.device.type != "cresset" for t in inputs) and torch._C._len_torch_dispatch_stack() == 0
     # functorch's transforms look into the function; so there it is its decomposition.
     if plain or torch._C._functorch.peek_interpreter_stack() is not None:
         return pytree.tree_flatten(definition.function(*args, **kwargs))
     shown = _shown(definition.signature, arguments.arguments)
-    attributes = _encode({"slots": [["tensor"] if isinstance(v, torch.Tensor) else ["value", v] for v in flat], "tree": pytree.treespec_dumps(spec),
+    attributes = _encode({"slots": [["tensor"] if is_operand else ["value", v] for v, is_operand in zip(flat, operand)], "tree": pytree.treespec_dumps(spec),
                           "shown": shown, "autocast": _autocast_modes()})
     results = iter(_Call.apply(key, attributes, *inputs))
     absent, structure = definition.results[attributes]
@@ -332,6 +349,8 @@ class Composite:
 
         An element-wise function of up to four tensors of one shape is found in any shape and dtype, any other in the examples' shapes. The attributes are those of the examples; more calls
         add more. Returns self. Raises ValueError if the function can't be found like this: several results, or more than four tensors."""
+        from .export import stablehlo  # which needs this module
+
         _C.add_raised(stablehlo(lambda *tensors: self(*_fill_tensors(args, tensors), **kwargs), *[a for a in args if isinstance(a, torch.Tensor)]))
         return self
 
@@ -346,7 +365,8 @@ def composite(name, *, version=1):
 
     name: with a namespace, as in "acme.swiglu"; version: of the function's meaning, from 1 on. The tensors among the arguments (positional or by keyword, also
     in lists and dicts) are the composite's operands; all other arguments are its attributes: bool, int, float, str, torch.dtype, lists of
-    numbers; None is left out. Results are a tensor, or a tuple, list or dict of tensors and None.
+    numbers; None is left out. One annotated `torch.Tensor | None` is an operand even if it is None: operands that are absent before others are named by their
+    places in the attribute `absent_operands`. The gradient's `output_mask` says which operands' gradients are its results. Results are a tensor, or a tuple, list or dict of tensors and None.
 
     Raises ValueError for a name without a namespace or a version below 1; on a call TypeError for other arguments and results, RuntimeError if the function changes an
     argument in place, draws random numbers, reads a value or uses a tensor that is not an argument. Second derivatives, and torch.func's transforms,
@@ -360,6 +380,7 @@ def composite(name, *, version=1):
     def decorate(function):
         definition = _Definition(name, version, function)
         definition.signature = inspect.signature(function)
+        definition.optional = [name for name, p in definition.signature.parameters.items() if p.annotation in _OPTIONAL]
         same = sum(1 for key in _registry if key.partition("#")[0] == name)
         key = name if not same else f"{name}#{same}"
         _registry[key] = definition

@@ -26,11 +26,11 @@ def _patterns(patterns):
 
 
 @contextlib.contextmanager
-def composites(only="all", except_=()):
+def composites(only="default", except_=()):
     """Within the block only these composites stay whole; the others are decomposed.
 
-    only, except_: a pattern or a list of them: a name with globs and conditions, as "aten.gelu*", "softmax", "all", "none" or
-    "aten.gelu{dtype=f32|bf16, rank=2, approximate=tanh}" (keys: version; dtype, rank and shape of the first operand; attributes).
+    only, except_: a pattern or a list of them: a name with globs and conditions, as "aten.gelu*", "softmax", "all", "none", "default" (what the
+    catalogue keeps) or "aten.gelu{dtype=f32|bf16, rank>=2, approximate!=tanh}" (keys: version; dtype, rank and shape of the first operand; attributes).
     Blocks nest; outside of them CRESSET_COMPOSITES decides. What is pending at either end runs there. Raises ValueError for a malformed pattern,
     or a name that is no composite's; warns of one that may yet be defined, but is nearly one that is.
     """
@@ -43,6 +43,22 @@ def composites(only="all", except_=()):
         yield
     finally:
         _C.set_composites(before)
+
+
+@contextlib.contextmanager
+def interpreted(only="all", except_=()):
+    """Within the block the reference interpreter runs these composites, slowly: a wrong number that goes away in it comes from compiled code.
+
+    only, except_: as in `composites`. What is pending at either end runs there. Raises and warns as it does.
+    """
+    text = ",".join(_patterns(only) + ["-" + pattern for pattern in _patterns(except_)]) or "none"
+    for warning in _C.check_composites(text):
+        warnings.warn(f"cresset: {warning}", stacklevel=3)
+    _C.interpret_composites(text)
+    try:
+        yield
+    finally:
+        _C.interpret_composites("")
 
 
 Composite = collections.namedtuple("Composite", "name version attributes types count became why")

@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "composite/reference.h"
+
 namespace cresset::composite {
 namespace {
 
@@ -22,10 +24,11 @@ void register_provider(std::unique_ptr<KernelProvider> provider) {
 }
 int registry_generation() {
   std::lock_guard lock(registry().mutex);
-  return int(registry().providers.size());
+  return int(registry().providers.size()) + interpreted_changes();
 }
 
 Choice choose_kernel(mlir::stablehlo::CompositeOp op) {
+  if (auto kernel = reference_kernel(op)) return {std::move(kernel), "reference interpreter", {}};
   std::vector<KernelProvider*> providers;  // a provider may register others while it is asked
   {
     std::lock_guard lock(registry().mutex);

@@ -29,8 +29,11 @@ class KernelProvider {
 
 /// The latest is asked first. Providers stay for the life of the process.
 void register_provider(std::unique_ptr<KernelProvider> provider);
-/// Grows with each registration: programs compiled before may be compiled otherwise now.
+/// Grows with each registration, and when other composites are interpreted: programs compiled before may be compiled otherwise now.
 int registry_generation();
+
+/// The reference interpreter's (composite/reference.h): null for a composite that is not left to it.
+std::unique_ptr<Kernel> reference_kernel(mlir::stablehlo::CompositeOp op);
 
 struct Choice {
   std::unique_ptr<Kernel> kernel;  ///< null: nobody takes it

@@ -269,6 +269,7 @@ void outline_norm(Program& program, ChannelNorm& norm, RaiseReport& report) {
   } else {
     attributes.push_back(b.getNamedAttr("momentum", b.getF64FloatAttr(0.1)));
     attributes.push_back(b.getNamedAttr("training", b.getBoolAttr(norm.kind == Kind::Training)));
+    if (norm.mean && !norm.weight) attributes.push_back(b.getNamedAttr("absent_operands", b.getDenseI64ArrayAttr({1, 2})));  // weight and bias
   }
   // The statistics, as the operator returns them.
   auto extend = [&](OpBuilder& inside, SmallVectorImpl<Value>& returned) {

@@ -165,7 +165,7 @@ void raise_references(Program& program, ArrayRef<Reference> references, RaiseRep
         continue;
       }
       report.raised.push_back(text + r.name);
-      Entry entry{r.name, int(r.version), "", {}, {}, nullptr};
+      Entry entry{r.name, int(r.version), "", {}, {}, nullptr, "", ""};
       program.outline(entry, r.attributes, found.inputs, {v});
       program.renumber();
       alive.clear();

@@ -1,6 +1,7 @@
 #include "composite/selection.h"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "composite/catalogue.h"
@@ -98,6 +99,18 @@ std::string signature(Operation* op) {
   return text;
 }
 
+// The catalogue's condition for keeping this composite, if it has one.
+const Filter* own_condition(StringRef name) {
+  static const auto* conditions = [] {
+    auto* map = new std::map<std::string, Filter>;
+    for (const Entry& e : catalogue())
+      if (!e.when.empty()) map->emplace(e.name, Filter(e.name + "{" + e.when + "}"));
+    return map;
+  }();
+  auto it = conditions->find(name.str());
+  return it == conditions->end() ? nullptr : &it->second;
+}
+
 }  // namespace
 
 Filter::Filter(const std::string& text) {
@@ -110,25 +123,46 @@ Filter::Filter(const std::string& text) {
   if (entry) name_ = entry->name;
   if (!rest.empty() && !rest.consume_back("}")) throw std::invalid_argument("composite filter '" + text + "' lacks its closing brace");
   for (const std::string& condition : split(rest.str())) {
-    auto [key, values] = StringRef(condition).split('=');
-    if (values.empty()) throw std::invalid_argument("composite filter '" + text + "': '" + condition + "' is no condition; write key=value or key=value|value");
-    std::vector<std::string> all;
+    size_t at = condition.find_first_of("=!<>"), end = condition.find_first_not_of("=!<>", at);
+    if (at == 0 || end == std::string::npos)
+      throw std::invalid_argument("composite filter '" + text + "': '" + condition + "' is no condition; write key=value, key=value|value, key!=value or key<=value");
+    Condition c{StringRef(condition).take_front(at).trim().str(), condition.substr(at, end - at), {}};
+    if (!llvm::is_contained(ArrayRef<StringRef>{"=", "!=", "<", "<=", ">", ">="}, c.relation))
+      throw std::invalid_argument("composite filter '" + text + "': '" + c.relation + "' is none of =, !=, <, <=, >, >=");
     SmallVector<StringRef> each;
-    values.split(each, '|');
-    for (StringRef v : each) all.push_back(v.trim().str());
-    check_values(text, key.trim(), all);
-    conditions_.push_back({key.trim().str(), std::move(all)});
+    StringRef(condition).drop_front(end).split(each, '|');
+    double number;
+    for (StringRef v : each) {
+      c.values.push_back(v.trim().str());
+      if (c.relation.find_first_of("<>") != std::string::npos && (each.size() > 1 || v.trim().getAsDouble(number)))
+        throw std::invalid_argument("composite filter '" + text + "': '" + condition + "' compares with no number");
+    }
+    check_values(text, c.key, c.values);
+    conditions_.push_back(std::move(c));
   }
+}
+
+bool Filter::Condition::holds(const std::string& value) const {
+  if (relation == "=") return llvm::is_contained(values, value);
+  if (relation == "!=") return !llvm::is_contained(values, value);
+  double x, bound;
+  if (StringRef(value).getAsDouble(x) || StringRef(values[0]).getAsDouble(bound)) return false;
+  return x == bound ? relation.size() == 2 : (x < bound) == (relation[0] == '<');
 }
 
 bool Filter::matches(stablehlo::CompositeOp op) const {
   StringRef name = op.getName();
-  if (!glob_matches(name_, name) && !(name.consume_front("aten.") && glob_matches(name_, name))) return false;
-  return llvm::all_of(conditions_, [&](const auto& c) { return llvm::is_contained(c.second, value_of(op, c.first)); });
+  if (name_ == "default") {
+    const Filter* own = own_condition(name);
+    if (own && !own->matches(op)) return false;
+  } else if (!glob_matches(name_, name) && !(name.consume_front("aten.") && glob_matches(name_, name))) return false;
+  return llvm::all_of(conditions_, [&](const Condition& c) { return c.holds(value_of(op, c.key)); });
 }
 
-Selection::Selection(const std::string& text) {
-  for (const std::string& part : split(text.empty() ? "all" : text)) {
+Selection::Selection(const std::string& text, const std::string& base) {
+  auto parts = split(text);
+  if (parts.empty() || parts[0][0] == '-') parts.insert(parts.begin(), base);
+  for (const std::string& part : parts) {
     bool keep = part[0] != '-' && part != "none";
     filters_.push_back({Filter(part == "none" ? "*" : part[0] == '-' ? part.substr(1) : part), keep});
     text_ += (text_.empty() ? "" : ",") + part;
@@ -139,7 +173,7 @@ std::vector<std::string> Selection::check_names(const std::vector<std::string>& 
   names.insert(names.end(), others.begin(), others.end());
   for (const auto& [filter, keep] : filters_) {
     StringRef name = filter.name();
-    if (is_glob(name) || llvm::is_contained(names, filter.name())) continue;
+    if (name == "default" || is_glob(name) || llvm::is_contained(names, filter.name())) continue;
     std::string meant = nearest(name, names), text = "composite filter '" + filter.name() + "': there is no such composite";
     if (!meant.empty()) text += "; did you mean " + meant + "?";
     if (name.starts_with("aten.") || !name.contains('.')) throw std::invalid_argument(meant.empty() ? text + "; docs/composites.md lists those of ATen" : text);
@@ -149,8 +183,7 @@ std::vector<std::string> Selection::check_names(const std::vector<std::string>& 
 }
 
 bool Selection::keeps(stablehlo::CompositeOp op) const {
-  // Exclusions alone leave the rest.
-  bool keep = !filters_.empty() && !filters_.front().second && text_.rfind("none", 0) != 0;
+  bool keep = false;
   for (const auto& [filter, keeps] : filters_)
     if (filter.matches(op)) keep = keeps;
   return keep;
@@ -175,6 +208,12 @@ std::vector<CompositeFate> Report::fates() const {
   return all;
 }
 
+// What the catalogue says of keeping it, for the report.
+static std::string condition_text(StringRef name) {
+  const Entry* entry = find_composite(name);
+  return entry && !entry->when.empty() ? "; by default when " + entry->when : "";
+}
+
 LogicalResult select(ModuleOp module, const Selection& selection, Report& report) {
   bool any = false;
   module.walk([&](stablehlo::CompositeOp op) { any |= !selection.keeps(op); });
@@ -182,7 +221,7 @@ LogicalResult select(ModuleOp module, const Selection& selection, Report& report
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isPrivate()) continue;
     function.walk([&](stablehlo::CompositeOp op) {
-      if (!selection.keeps(op)) report.add(op, "decomposed", "not among the composites that are kept (" + selection.text() + ")");
+      if (!selection.keeps(op)) report.add(op, "decomposed", "not among the composites that are kept (" + selection.text() + ")" + condition_text(op.getName()));
     });
   }
   return decompose(module, [&](stablehlo::CompositeOp op) { return !selection.keeps(op); }, Reach::Everywhere);

@@ -13,7 +13,8 @@
 namespace cresset::composite {
 
 /// A pattern of composites: a name with globs ("aten.gelu*"; "gelu" is "aten.gelu"), and conditions in braces:
-/// "aten.gelu{version=1, dtype=f32|bf16, rank=2, shape=4x8, approximate=tanh}". dtype, rank and shape are the first operand's; any other key is an attribute.
+/// "aten.gelu{version=1, dtype=f32|bf16, rank>=2, shape=4x8, approximate!=tanh}". dtype, rank and shape are the first operand's; any other key is an attribute.
+/// "all" is "*"; "default" is every composite whose own condition holds (`when` in the catalogue).
 class Filter {
  public:
   /// Throws std::invalid_argument that says what is wrong with the text.
@@ -22,15 +23,20 @@ class Filter {
   const std::string& name() const { return name_; }
 
  private:
+  struct Condition {
+    std::string key, relation;
+    std::vector<std::string> values;  // of which one must be, with = and !=
+    bool holds(const std::string& value) const;
+  };
   std::string name_;  ///< of the catalogue, if it was a foreign one of that
-  std::vector<std::pair<std::string, std::vector<std::string>>> conditions_;  // key, values of which one must be
+  std::vector<Condition> conditions_;
 };
 
 /// Filters separated by commas: "all", "none", "aten.gelu*,softmax", "all,-aten.addmm": the last that matches decides.
 class Selection {
  public:
-  /// Throws std::invalid_argument.
-  explicit Selection(const std::string& text = "all");
+  /// `base` is what an empty text selects, and what exclusions alone take from. Throws std::invalid_argument.
+  explicit Selection(const std::string& text = "", const std::string& base = "default");
   bool keeps(mlir::stablehlo::CompositeOp op) const;
   /// Looks for misspelt names among the filters without globs. Throws std::invalid_argument if one is ATen's by its namespace, or by having none, but neither in the catalogue nor a
   /// user's nor among `others`. Returns what to warn of: names that may yet be defined, but are nearly one that is.

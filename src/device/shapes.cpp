@@ -89,6 +89,11 @@ Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size
   return {contiguous(sizes, self.scalar_type())};
 }
 Layouts _adaptive_avg_pool2d_backward(const at::Tensor&, const at::Tensor& self) { return {contiguous(self.sizes(), self.scalar_type())}; }
+Layouts linear_backward(const at::Tensor& self, const at::Tensor& grad_output, const at::Tensor& weight, std::array<bool, 3> mask) {
+  auto bias = contiguous(weight.dim() == 2 ? weight.sizes().slice(0, 1) : at::IntArrayRef(), grad_output.scalar_type());
+  return {mask[0] ? contiguous(self.sizes(), self.scalar_type()) : undefined(), mask[1] ? contiguous(weight.sizes(), weight.scalar_type()) : undefined(),
+          mask[2] ? bias : undefined()};
+}
 Layouts native_group_norm_backward(const at::Tensor&, const at::Tensor& input, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>& weight, int64_t,
                                    int64_t c, int64_t, int64_t, std::array<bool, 3> mask) {
   auto channel = contiguous({c}, weight && weight->defined() ? weight->scalar_type() : input.scalar_type());

@@ -38,6 +38,7 @@ Layouts convolution_backward_overrideable(const at::Tensor& grad_output, const a
 
 Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size);
 Layouts _adaptive_avg_pool2d_backward(const at::Tensor& grad_output, const at::Tensor& self);
+Layouts linear_backward(const at::Tensor& self, const at::Tensor& grad_output, const at::Tensor& weight, std::array<bool, 3> output_mask);
 Layouts native_group_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& rstd,
                                    const std::optional<at::Tensor>& weight, int64_t n, int64_t c, int64_t hxw, int64_t group, std::array<bool, 3> output_mask);
 

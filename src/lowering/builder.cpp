@@ -224,6 +224,25 @@ Value Builder::take(Value x, Value index, int64_t dim) {
   return create<hlo::GatherOp>(RankedTensorType::get(shape, element_of(x)), x, index, numbers, ops.getDenseI64ArrayAttr(sizes), ops.getBoolAttr(false));
 }
 
+Value Builder::scatter(Value target, Value index, Value updates, hlo::ScatterDimensionNumbersAttr numbers, llvm::function_ref<Value(Value, Value)> combine,
+                       bool unique) {
+  auto op = create<hlo::ScatterOp>(mlir::TypeRange{target.getType()}, mlir::ValueRange{target}, index, mlir::ValueRange{updates}, numbers, ops.getBoolAttr(false),
+                                   ops.getBoolAttr(unique));
+  mlir::OpBuilder::InsertionGuard guard(ops);
+  auto* block = ops.createBlock(&op.getUpdateComputation());
+  mlir::Type scalar = RankedTensorType::get({}, element_of(target));
+  block->addArguments({scalar, scalar}, {loc, loc});
+  create<hlo::ReturnOp>(mlir::ValueRange{combine(block->getArgument(0), block->getArgument(1))});
+  return op.getResult(0);
+}
+Value Builder::scatter_rows(Value target, Value index, Value updates, bool accumulate, bool unique) {
+  Dims window;
+  for (int64_t d = 1; d < rank_of(target); ++d) window.push_back(d);
+  auto numbers = hlo::ScatterDimensionNumbersAttr::get(ops.getContext(), window, {0}, {}, {}, {0}, 1);
+  return scatter(target, reshape(index, {type_of(index).getNumElements(), 1}), updates, numbers,
+                 [&](Value x, Value y) { return accumulate ? add(x, y) : y; }, unique);
+}
+
 Value Builder::one_hot(Value index, int64_t n) {
   Dims shape(shape_of(index)), dims;
   for (int64_t d = 0; d < rank_of(index); ++d) dims.push_back(d);

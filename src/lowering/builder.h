@@ -131,6 +131,11 @@ class Builder {
   Value matmul(Value x, Value y, bool transpose_x = false, bool transpose_y = false);
   /// x[index] along `dim`: the index's shape takes the dimension's place.
   Value take(Value x, Value index, int64_t dim);
+  /// Updates at the indices; `combine` makes one of what is there (first) and the update.
+  Value scatter(Value target, Value index, Value updates, hlo::ScatterDimensionNumbersAttr numbers, llvm::function_ref<Value(Value, Value)> combine,
+                bool unique = false);
+  /// target[index[i]] (+)= updates[i] along dimension 0.
+  Value scatter_rows(Value target, Value index, Value updates, bool add, bool unique = false);
   /// One-hot comparison along a new last dimension: index[..., None] == iota(n).
   Value one_hot(Value index, int64_t n);
 };

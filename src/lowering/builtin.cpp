@@ -92,18 +92,7 @@ void lower_window_write(Builder& b, const trace::Node& n) {
     b.set_results(b.reshape(b.create<hlo::DynamicUpdateSliceOp>(target.getType(), target, flat(b, update), mlir::ValueRange{start}), shape_of(base)));
     return;
   }
-  Value index = b.reshape(flat_indices(b, sizes, strides, offset), {type_of(update).getNumElements(), 1});
-  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), {}, {0}, {}, {}, {0}, 1);
-  auto scatter = b.create<hlo::ScatterOp>(mlir::TypeRange{target.getType()}, mlir::ValueRange{target}, index, mlir::ValueRange{flat(b, update)}, numbers,
-                                          b.ops.getBoolAttr(false), b.ops.getBoolAttr(true));
-  {
-    mlir::OpBuilder::InsertionGuard guard(b.ops);
-    auto* block = b.ops.createBlock(&scatter.getUpdateComputation());
-    mlir::Type scalar = mlir::RankedTensorType::get({}, element_of(base));
-    block->addArguments({scalar, scalar}, {b.loc, b.loc});
-    b.create<hlo::ReturnOp>(mlir::ValueRange{block->getArgument(1)});
-  }
-  b.set_results(b.reshape(scatter.getResult(0), shape_of(base)));
+  b.set_results(b.reshape(b.scatter_rows(target, flat_indices(b, sizes, strides, offset), flat(b, update), false, true), shape_of(base)));
 }
 
 void lower_reshape(Builder& b, const trace::Node&) { b.set_results(b.reshape(b.operands[0], b.result_shape())); }

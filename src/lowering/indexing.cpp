@@ -50,18 +50,6 @@ Selection select_by(Builder& b, Value self, llvm::ArrayRef<Value> indices) {
   return s;
 }
 
-template <class F>
-Value scatter_with(Builder& b, Value target, Value index, Value updates, hlo::ScatterDimensionNumbersAttr numbers, F body) {
-  auto op = b.create<hlo::ScatterOp>(mlir::TypeRange{target.getType()}, mlir::ValueRange{target}, index, mlir::ValueRange{updates}, numbers,
-                                     b.ops.getBoolAttr(false), b.ops.getBoolAttr(false));
-  mlir::OpBuilder::InsertionGuard guard(b.ops);
-  auto* block = b.ops.createBlock(&op.getUpdateComputation());
-  mlir::Type scalar = mlir::RankedTensorType::get({}, element_of(target));
-  block->addArguments({scalar, scalar}, {b.loc, b.loc});
-  b.create<hlo::ReturnOp>(mlir::ValueRange{body(Value(block->getArgument(0)), Value(block->getArgument(1)))});
-  return op.getResult(0);
-}
-
 Value put(Builder& b, Value self, llvm::ArrayRef<Value> indices, Value values, bool accumulate) {
   Value first;
   for (Value v : indices) if (v && !first) first = v;
@@ -78,7 +66,7 @@ Value put(Builder& b, Value self, llvm::ArrayRef<Value> indices, Value values, b
   Selection s = select_by(b, self, indices);
   auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), s.offset_dims, s.indexed, {}, {}, s.indexed, int64_t(s.batch.size()));
   Value updates = b.broadcast(b.convert(values, element_of(self)), s.shape);
-  return scatter_with(b, self, s.vectors, updates, numbers, [&](Value x, Value y) { return accumulate ? b.add(x, y) : y; });
+  return b.scatter(self, s.vectors, updates, numbers, [&](Value x, Value y) { return accumulate ? b.add(x, y) : y; });
 }
 
 // NaN is larger than any number.
@@ -135,9 +123,9 @@ Value scatter_reduced(Builder& b, Value self, int64_t dim, Value index, Value sr
     int64_t highest = t.isInteger(1) ? 1 : t.isUnsignedInteger() ? 255 : std::numeric_limits<int64_t>::max() >> (64 - t.getIntOrFloatBitWidth());
     c10::Scalar neutral = reduce == "sum" ? c10::Scalar(0) : reduce == "prod" ? c10::Scalar(1)
                           : is_floating(self) ? c10::Scalar(reduce == "amax" ? -infinity : infinity) : c10::Scalar(reduce == "amax" ? lowest : highest);
-    target = scatter_with(b, target, at, b.constant(neutral, t, shape_of(updates)), numbers, [](Value, Value y) { return y; });
+    target = b.scatter(target, at, b.constant(neutral, t, shape_of(updates)), numbers, [](Value, Value y) { return y; });
   }
-  return b.reshape(scatter_with(b, target, at, updates, numbers, body), b.result_shape());
+  return b.reshape(b.scatter(target, at, updates, numbers, body), b.result_shape());
 }
 
 }  // namespace
@@ -181,7 +169,7 @@ Value index_add(Builder& b, Value self, int64_t dim, Value index, Value source, 
   for (int64_t d = 0; d < rank_of(self); ++d) if (d != dim) window.push_back(d);
   int64_t n = type_of(index).getNumElements();
   auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), window, {dim}, {}, {}, {dim}, 1);
-  return scatter_with(b, self, b.reshape(index, {n, 1}), updates, numbers, [&](Value x, Value y) { return b.add(x, y); });
+  return b.scatter(self, b.reshape(index, {n, 1}), updates, numbers, [&](Value x, Value y) { return b.add(x, y); });
 }
 
 }  // namespace cresset::lowering::aten

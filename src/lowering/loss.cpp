@@ -10,6 +10,7 @@ constexpr int64_t kMean = 1, kSum = 2;  // at::Reduction
 Value to(Builder& b, Value v, size_t i = 0) { return b.reshape(b.convert(v, b.result_element(i)), b.result_shape(i)); }
 Dims every(Value v) { return wrap_all({}, rank_of(v)); }
 Value reduced(Builder& b, Value loss, int64_t reduction) {
+  loss = b.upcast(loss);
   if (reduction == kMean) return to(b, b.mul(b.sum(loss, every(loss)), 1.0 / double(type_of(loss).getNumElements())));
   return to(b, reduction == kSum ? b.sum(loss, every(loss)) : loss);
 }
@@ -69,6 +70,12 @@ Values nll_loss_forward(Builder& b, Value self, Value target, Value weight, int6
 Value nll_loss_backward(Builder& b, Value grad_output, Value self, Value target, Value weight, int64_t reduction, int64_t ignore_index, Value total_weight) {
   return nll_backward(b, grad_output, self, target, weight, reduction, ignore_index, total_weight);
 }
+Values nll_loss2d_forward(Builder& b, Value self, Value target, Value weight, int64_t reduction, int64_t ignore_index) {
+  return nll_forward(b, self, target, weight, reduction, ignore_index);
+}
+Value nll_loss2d_backward(Builder& b, Value grad_output, Value self, Value target, Value weight, int64_t reduction, int64_t ignore_index, Value total_weight) {
+  return nll_backward(b, grad_output, self, target, weight, reduction, ignore_index, total_weight);
+}
 Value mse_loss(Builder& b, Value self, Value target, int64_t reduction) {
   auto [x, y] = b.promoted(self, target);
   Value d = b.sub(x, y);
@@ -118,17 +125,6 @@ Value binary_cross_entropy_backward(Builder& b, Value grad_output, Value self, V
   Value g = b.mul(spread_gradient(b, grad_output, x, reduction), b.div(b.sub(x, t), scale));
   return weight ? b.mul(g, b.broadcast(b.convert(weight, element_of(x)), shape_of(x))) : g;
 }
-Value binary_cross_entropy_with_logits(Builder& b, Value self, Value target, Value weight, Value pos_weight, int64_t reduction) {
-  Value x = self, t = b.convert(target, element_of(self));
-  // (1 - t) x + w log(1 + e^-x), written so that nothing overflows
-  Value soft = b.sub(b.create<hlo::Log1pOp>(b.exp(b.neg(b.abs(x)))), b.min(x, b.like(0, x)));
-  Value w = b.like(1, x);
-  if (pos_weight) w = b.add(b.mul(b.sub(b.broadcast(b.convert(pos_weight, element_of(x)), shape_of(x)), w), t), w);
-  Value loss = b.add(b.mul(b.sub(b.like(1, t), t), x), b.mul(w, soft));
-  if (weight) loss = b.mul(loss, b.broadcast(b.convert(weight, element_of(x)), shape_of(x)));
-  return reduced(b, loss, reduction);
-}
-
 Value native_dropout_backward(Builder& b, Value grad_output, Value mask, double scale) {
   return elementwise(b, [&](Value g, Value kept) { return b.mul(b.mul(g, kept), scale); }, grad_output, mask);
 }

@@ -43,6 +43,13 @@ DictionaryAttr composite_attributes(OpBuilder& b, const trace::Node& n) {
         n.attributes()[i]);
     if (value) all.push_back(b.getNamedAttr(name, value));
   }
+  // Operands are in the schema's order; those that are absent at its end are just missing, others are named by their places.
+  Dims absent, gap;
+  for (size_t i = 0; i < n.operands().size(); ++i) {
+    if (!n.operands()[i]) gap.push_back(int64_t(i));
+    else if (!gap.empty() && &n.operands()[i].node->op() != &trace::builtin::scalar) absent.append(std::exchange(gap, {}));
+  }
+  if (!absent.empty()) all.push_back(b.getNamedAttr("absent_operands", b.getDenseI64ArrayAttr(absent)));
   return b.getDictionaryAttr(all);
 }
 

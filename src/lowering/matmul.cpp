@@ -11,6 +11,11 @@ Value plus_scaled(Builder& b, Value self, Value product, const Scalar& beta, con
   return elementwise(b, [&](Value s, Value p) { return b.add(scaled(b, s, beta), scaled(b, p, alpha)); }, self, product);
 }
 
+// All dimensions but the last as one.
+Value rows(Builder& b, Value v, int64_t columns) {
+  return rank_of(v) == 2 ? v : b.reshape(v, {columns ? type_of(v).getNumElements() / columns : 0, columns});
+}
+
 }  // namespace
 
 Value mm(Builder& b, Value self, Value mat2) { return b.matmul(self, mat2); }
@@ -22,5 +27,21 @@ Value baddbmm(Builder& b, Value self, Value batch1, Value batch2, Scalar beta, S
   return plus_scaled(b, self, b.matmul(batch1, batch2), beta, alpha);
 }
 Value addmv(Builder& b, Value self, Value mat, Value vec, Scalar beta, Scalar alpha) { return plus_scaled(b, self, b.dot(mat, vec, {1}, {0}), beta, alpha); }
+
+// A weight of one dimension is one row whose dimension is missing in the result.
+Value linear(Builder& b, Value input, Value weight, Value bias) {
+  int64_t in = shape_of(weight).back(), out = rank_of(weight) == 2 ? shape_of(weight)[0] : 1;
+  Value product = b.reshape(b.matmul(rows(b, input, in), b.reshape(weight, {out, in}), false, true), b.result_shape());
+  return bias ? elementwise(b, [&](Value p, Value v) { return b.add(p, v); }, product, bias) : product;
+}
+Values linear_backward(Builder& b, Value self, Value grad_output, Value weight, const std::vector<bool>& output_mask) {
+  int64_t in = shape_of(weight).back(), out = rank_of(weight) == 2 ? shape_of(weight)[0] : 1;
+  Value g = rank_of(weight) == 2 ? rows(b, grad_output, out) : b.reshape(grad_output, {type_of(grad_output).getNumElements(), 1});
+  Values results(3);
+  if (output_mask[0]) results[0] = b.reshape(b.matmul(g, b.reshape(weight, {out, in})), b.result_shape(0));
+  if (output_mask[1]) results[1] = b.reshape(b.matmul(g, rows(b, self, in), true, false), b.result_shape(1));
+  if (output_mask[2]) results[2] = b.reshape(b.convert(b.sum(b.upcast(g), {0}), b.result_element(2)), b.result_shape(2));
+  return results;
+}
 
 }  // namespace cresset::lowering::aten

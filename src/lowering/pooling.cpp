@@ -179,4 +179,44 @@ Value _adaptive_avg_pool2d_backward(Builder& b, Value grad_output, Value self) {
   return b.convert(g, b.result_element());
 }
 
+// One dimension after the other. All windows are walked as if they were as long as the longest: they see their last element again.
+Values adaptive_max_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size) {
+  mlir::Type i64 = b.ops.getI64Type();
+  int64_t rank = rank_of(self), width = shape_of(self)[rank - 1];
+  Value best = self, index = b.iota(rank - 1, shape_of(self), i64);
+  for (int64_t d = rank - 1; d >= rank - 2; --d) {
+    int64_t in = shape_of(self)[d], out = b.result_shape()[d], longest = 0;
+    for (int64_t o = 0; o < out; ++o) longest = std::max(longest, end_of(o, in, out) - first_of(o, in, out));
+    if (d == rank - 2) {
+      Value row = b.mul(b.iota(d, shape_of(index), i64), b.constant(c10::Scalar(width), i64, shape_of(index)));
+      index = b.add(index, row);
+    }
+    Value from = best, from_index = index;
+    for (int64_t k = 0; k < longest; ++k) {
+      Dims at;
+      for (int64_t o = 0; o < out; ++o) at.push_back(std::min(first_of(o, in, out) + k, end_of(o, in, out) - 1));
+      auto taken = [&](Value v) { return in == out * longest ? b.slice(v, d, k, k + (out - 1) * longest + 1, longest) : b.take(v, b.integers(at), d); };
+      Value v = taken(from), i = taken(from_index);
+      if (k == 0) {
+        best = v, index = i;
+        continue;
+      }
+      Value larger = b.logical_or(b.compare(Direction::GT, v, best), b.compare(Direction::NE, v, v));
+      best = b.select(larger, v, best), index = b.select(larger, i, index);
+    }
+  }
+  return {best, index};
+}
+Value adaptive_max_pool2d_backward(Builder& b, Value grad_output, Value self, Value indices) {
+  int64_t rank = rank_of(self), planes = 1;
+  for (int64_t d = 0; d < rank - 2; ++d) planes *= shape_of(self)[d];
+  Value g = b.upcast(grad_output);
+  int64_t in = shape_of(self)[rank - 1] * shape_of(self)[rank - 2], out = shape_of(g)[rank - 1] * shape_of(g)[rank - 2];
+  mlir::Type i64 = b.ops.getI64Type();
+  Value plane = b.mul(b.iota(0, {planes, out}, i64), b.constant(c10::Scalar(in), i64, {planes, out}));
+  Value zero = b.constant(0.0, element_of(g), {planes * in});
+  Value sums = b.scatter_rows(zero, b.add(plane, b.reshape(indices, {planes, out})), b.reshape(g, {planes * out}), true);
+  return b.convert(b.reshape(sums, b.result_shape()), b.result_element());
+}
+
 }  // namespace cresset::lowering::aten

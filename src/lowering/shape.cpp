@@ -10,21 +10,6 @@ Value wrapped(Builder& b, Value index, int64_t n) {
   return b.select(b.compare(Direction::LT, index, b.like(0, index)), b.add(index, b.constant(c10::Scalar(n), element_of(index), shape_of(index))), index);
 }
 
-Value scatter_rows(Builder& b, Value target, Value index, Value updates, bool add) {
-  // target[index[i]] (+)= updates[i] along dimension 0
-  Dims window;
-  for (int64_t d = 1; d < rank_of(target); ++d) window.push_back(d);
-  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), window, {0}, {}, {}, {0}, 1);
-  auto op = b.create<hlo::ScatterOp>(mlir::TypeRange{target.getType()}, mlir::ValueRange{target}, b.reshape(index, {type_of(index).getNumElements(), 1}),
-                                     mlir::ValueRange{updates}, numbers, b.ops.getBoolAttr(false), b.ops.getBoolAttr(false));
-  mlir::OpBuilder::InsertionGuard guard(b.ops);
-  auto* block = b.ops.createBlock(&op.getUpdateComputation());
-  mlir::Type scalar = mlir::RankedTensorType::get({}, element_of(target));
-  block->addArguments({scalar, scalar}, {b.loc, b.loc});
-  b.create<hlo::ReturnOp>(mlir::ValueRange{add ? b.add(block->getArgument(0), block->getArgument(1)) : Value(block->getArgument(1))});
-  return op.getResult(0);
-}
-
 // Flat position of each index of gather and scatter: every coordinate its own, the one along `dim` from the index.
 Value flat_positions(Builder& b, Value index, llvm::ArrayRef<int64_t> shape, int64_t dim) {
   mlir::Type i64 = b.ops.getI64Type();
@@ -151,9 +136,9 @@ Value embedding_dense_backward(Builder& b, Value grad_output, Value indices, int
     g = b.select(b.broadcast(keep, {n, width}, {0}), g, b.like(0, g));
   }
   Value zero = b.constant(0.0, element_of(g), {num_weights, width});
-  Value sum = scatter_rows(b, zero, index, g, true);
+  Value sum = b.scatter_rows(zero, index, g, true);
   if (scale_grad_by_freq) {
-    Value uses = scatter_rows(b, b.constant(0.0, element_of(g), {num_weights, 1}), index, b.constant(1.0, element_of(g), {n, 1}), true);
+    Value uses = b.scatter_rows(b.constant(0.0, element_of(g), {num_weights, 1}), index, b.constant(1.0, element_of(g), {n, 1}), true);
     sum = b.div(sum, b.broadcast(b.max(uses, b.like(1, uses)), {num_weights, width}));
   }
   return b.convert(sum, b.result_element());
@@ -176,7 +161,7 @@ static Value scatter_into(Builder& b, Value self, int64_t dim, Value index, Valu
   dim = wrap(dim, rank_of(self));
   Dims zero(rank_of(index), 0), one(rank_of(index), 1);
   Value updates = b.create<hlo::SliceOp>(src, zero, Dims(shape_of(index)), one);
-  return b.reshape(scatter_rows(b, flat(b, self), flat(b, flat_positions(b, index, shape_of(self), dim)), flat(b, updates), add), b.result_shape());
+  return b.reshape(b.scatter_rows(flat(b, self), flat(b, flat_positions(b, index, shape_of(self), dim)), flat(b, updates), add), b.result_shape());
 }
 Value scatter_src(Builder& b, Value self, int64_t dim, Value index, Value src) { return scatter_into(b, self, dim, index, src, false); }
 Value scatter_value(Builder& b, Value self, int64_t dim, Value index, Scalar value) {

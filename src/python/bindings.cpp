@@ -3,6 +3,7 @@
 #include <torch/csrc/utils/pybind.h>
 
 #include "composite/catalogue.h"
+#include "composite/reference.h"
 #include "cresset/metrics.h"
 #include "cresset/plugins.h"
 #include "device/generator.h"
@@ -94,6 +95,16 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     for (const ProfileRow& row : end_profile()) rows.append(py::make_tuple(row.kernel, row.calls, row.seconds));
     return rows;
   });
+  m.def("implicit_composites", [] {
+    std::vector<std::tuple<std::string, std::string, int>> all;  // name, operator, version
+    for (const composite::Entry& e : composite::catalogue())
+      if (!e.implicit.empty()) all.emplace_back(e.name, e.implicit, e.version);
+    return all;
+  });
+  m.def("interpret_composites", [](const std::string& selection) {
+    trace::sync();
+    composite::interpret_composites(selection);
+  }, py::arg("selection"), release);
   m.def("load_plugin", &load_plugin, py::arg("path"), release);
   m.def("add_raised", &trace::add_raised, release);
   m.def("check_composites", &trace::check_composites);

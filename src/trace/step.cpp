@@ -204,7 +204,7 @@ void note_location(const Operator& op, std::string where) {
 std::string composites() {
   if (!state().composites.empty()) return state().composites;
   const char* text = std::getenv("CRESSET_COMPOSITES");
-  return text && *text ? text : "all";
+  return text && *text ? text : "default";
 }
 std::vector<std::string> check_composites(const std::string& text) {
   std::vector<std::string> warnings;

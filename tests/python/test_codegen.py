@@ -88,6 +88,12 @@ CATALOGUE_MISTAKES = [
     ("- {name: aten.abs, operators: [abs], version: 0}", "aten.abs: version is a number from 1 on, not 0"),
     ("- {name: aten.abs, operators: [abs], backward: aten.sign}", "aten.abs: its backward 'aten.sign' is not in the catalogue"),
     ("- {name: aten.abs, operators: [abs]}\n- {name: aten.abs, operators: [abs]}", "aten.abs is listed twice"),
+    ("- {name: aten.abs, operators: [abs], implicit: l1_loss}", "aten.abs: one of 'operators', 'implicit' and 'gradient_of' says where it comes from"),
+    ("- {name: aten.abs, implicit: l2_loss}", "aten.abs: 'l2_loss' is no operator of PyTorch"),
+    ("- {name: aten.abs_backward, gradient_of: aten.abs}\n- {name: aten.abs, operators: [abs]}", "aten.abs_backward: 'aten.abs' is no implicit composite of the catalogue"),
+    ("- {name: aten.abs, operators: [abs], tolerance: {f32: [0.1, 0.1]}}", "a tolerance other than assert_close's says why: because: …"),
+    ("- {name: aten.abs, operators: [abs], tolerance: {f31: [0.1, 0.1], because: x}}", "tolerance is {DTYPE: [relative, absolute]} with DTYPE among f64, f32, f16, bf16, not f31"),
+    ("- {name: aten.abs, operators: [abs], when: dtype in f32}", "aten.abs: when: 'dtype in f32' is no condition; write as in dtype=f32|bf16, rank>=2"),
     ("- {name: aten.abs, operators: [abs]}\n- {name: acme.abs, operators: [abs]}", "acme.abs: operator 'abs' belongs to aten.abs already"),
 ]
 

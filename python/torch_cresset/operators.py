@@ -1,0 +1,135 @@
+"""ATen's operators that PyTorch decomposes above every device, kept whole on this one and where torch.compile traces for it.
+
+Those that the catalogue calls implicit are composites of their decompositions, as a user's own are: losses, instance_norm. `linear` is an operator of the
+device; PyTorch's tracer would decompose it, so that it passes there as an operator of ours.
+"""
+
+import contextlib
+import functools
+import inspect
+import threading
+from typing import Optional
+
+import torch
+from torch._C import DispatchKey
+
+from . import _C
+from .composite import composite
+
+_kernels = torch.library.Library("aten", "IMPL")
+_library = torch.library.Library("cresset", "FRAGMENT")
+_tracing = threading.local()
+_IMPLICIT = DispatchKey.CompositeImplicitAutograd
+
+traced = {torch.ops.aten.linear}  # operators whose Python kernels, for PyTorch's tracer, are the ones here
+
+
+@contextlib.contextmanager
+def whole():
+    """Within it graphs of CPU tensors keep these operators whole, too: torch.compile traces for this backend."""
+    before = getattr(_tracing, "on", False)
+    _tracing.on = True
+    try:
+        yield
+    finally:
+        _tracing.on = before
+
+
+def _traced():
+    return getattr(_tracing, "on", False) and torch._C._functorch.peek_interpreter_stack() is None
+
+
+def _signature(schema, left_out):
+    """The operator's arguments as Python's; optional tensors are annotated, so that they are operands even where they are absent."""
+    parameters = []
+    for a in schema.arguments:
+        if a.name not in left_out:
+            optional = isinstance(a.type, torch.OptionalType) and isinstance(a.type.getElementType(), torch.TensorType)
+            parameters.append(inspect.Parameter(a.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=a.default_value if a.has_default_value() else inspect.Parameter.empty,
+                                                annotation=Optional[torch.Tensor] if optional else inspect.Parameter.empty))
+    return inspect.Signature(parameters)
+
+
+def _keep(name, operator, version):
+    """One implicit operator."""
+    op = getattr(torch.ops.aten, operator).default
+    has = functools.partial(torch._C._dispatch_has_kernel_for_dispatch_key, op.name())
+    alias = _IMPLICIT if has(_IMPLICIT) else DispatchKey.CompositeExplicitAutograd
+    left_out = {"cudnn_enabled": False} if operator == "instance_norm" else {}
+    every = _signature(op._schema, ())
+    keyword_only = {a.name for a in op._schema.arguments if a.kwarg_only}
+
+    def decomposition(*args, **kwargs):
+        values = every.bind(*args, **kwargs, **left_out).arguments
+        return op._op_dk(alias, *[v for n, v in values.items() if n not in keyword_only], **{n: v for n, v in values.items() if n in keyword_only})
+
+    decomposition.__signature__ = _signature(op._schema, left_out)
+    call = composite(name, version=version)(decomposition)
+
+    def kernel(*args, **kwargs):
+        values = every.bind(*args, **kwargs)
+        values.apply_defaults()
+        values = {n: v for n, v in values.arguments.items() if n not in left_out}
+        # Statistics that it moves in place make it no function.
+        moves = operator == "instance_norm" and values["use_input_stats"] and values["running_mean"] is not None
+        return decomposition(**values) if moves else call(**values)
+
+    def in_graph(*args, **kwargs):
+        return kernel(*args, **kwargs) if _traced() else op._op_dk(alias, *args, **kwargs)
+
+    for key in ("AutogradPrivateUse1", "PrivateUse1"):
+        _kernels.impl(operator, kernel, key)
+    for key in (_IMPLICIT,) if alias == _IMPLICIT else (DispatchKey.AutogradCPU, DispatchKey.CPU):
+        op.py_impl(key)(in_graph)
+    traced.add(op.overloadpacket)
+
+
+for _name, _operator, _version in _C.implicit_composites():
+    _keep(_name, _operator, _version)
+
+
+_library.define("linear(Tensor input, Tensor weight, Tensor? bias) -> Tensor")
+_library.define("linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)")
+
+
+def _linear(input, weight, bias):
+    return torch.ops.aten.linear.default(input, weight, bias)
+
+
+def _linear_backward(x, gradient, weight, mask):
+    return torch.ops.aten.linear_backward.default(x, gradient, weight, mask)
+
+
+def _linear_shape(input, weight, bias):
+    return input.new_empty(input.shape[:-1] + weight.shape[:-1])
+
+
+def _linear_backward_shapes(x, gradient, weight, mask):
+    empty = gradient.new_empty
+    return empty(x.shape if mask[0] else 0), empty(weight.shape if mask[1] else 0), empty(weight.shape[:-1] if mask[2] else 0)
+
+
+_library.impl("linear", _linear, "CompositeExplicitAutograd")
+_library.impl("linear_backward", _linear_backward, "CompositeExplicitAutograd")
+torch.library.register_fake("cresset::linear", _linear_shape, lib=_library)
+torch.library.register_fake("cresset::linear_backward", _linear_backward_shapes, lib=_library)
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input, weight, bias):
+        ctx.save_for_backward(input, weight)
+        return torch.ops.cresset.linear(input, weight, bias)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        mask = list(ctx.needs_input_grad)
+        found = torch.ops.cresset.linear_backward(ctx.saved_tensors[0], gradient, ctx.saved_tensors[1], mask)
+        return tuple(g if wanted else None for g, wanted in zip(found, mask))
+
+
+@torch.ops.aten.linear.default.py_impl(_IMPLICIT)
+def _traced_linear(input, weight, bias=None):
+    if not _traced():
+        return torch.ops.aten.linear.default._op_dk(_IMPLICIT, input, weight, bias)
+    return _Linear.apply(input, weight, bias)

@@ -1,0 +1,85 @@
+#include "composite/reference.h"
+
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+
+#include "composite/kernels.h"
+#include "composite/selection.h"
+#include "interpreter/interpreter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace cresset::composite {
+namespace {
+
+using namespace mlir;
+
+class ReferenceKernel final : public Kernel {
+ public:
+  ReferenceKernel(OwningOpRef<ModuleOp> module, StringRef function) : module_(std::move(module)), function_(module_->lookupSymbol<func::FuncOp>(function)) {}
+  void run(const void* const* operands, void* const* results) override {
+    interpreter::Tensors inputs;
+    for (auto [i, type] : llvm::enumerate(function_.getArgumentTypes()))
+      inputs.push_back(interpreter::from_memory(cast<RankedTensorType>(type), static_cast<const char*>(operands[i])));
+    auto found = interpreter::interpret(function_, inputs);
+    if (!found) throw std::runtime_error(llvm::toString(found.takeError()));
+    for (auto [i, tensor] : llvm::enumerate(*found)) {
+      auto bytes = interpreter::to_memory(tensor);
+      std::memcpy(results[i], bytes.data(), bytes.size());
+    }
+  }
+
+ private:
+  OwningOpRef<ModuleOp> module_;
+  func::FuncOp function_;
+};
+
+// The decomposition and all that it refers to, by itself.
+OwningOpRef<ModuleOp> extracted(stablehlo::CompositeOp op) {
+  auto from = op->getParentOfType<ModuleOp>();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(op.getLoc());
+  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
+  SmallVector<StringRef> names{op.getDecomposition()};
+  while (!names.empty()) {
+    StringRef name = names.pop_back_val();
+    auto function = from.lookupSymbol<func::FuncOp>(name);
+    if (!function || module->lookupSymbol(name)) continue;
+    b.clone(*function);
+    auto uses = SymbolTable::getSymbolUses(&function.getBody());
+    for (const SymbolTable::SymbolUse& use : *uses) names.push_back(use.getSymbolRef().getLeafReference());
+  }
+  return module;
+}
+
+struct Interpreted {
+  std::mutex mutex;
+  std::optional<Selection> selection;
+  int changes = 0;
+};
+Interpreted& interpreted() {
+  static auto* i = new Interpreted;
+  return *i;
+}
+
+}  // namespace
+
+void interpret_composites(const std::string& selection) {
+  std::optional<Selection> chosen;
+  if (!selection.empty()) chosen.emplace(selection);
+  std::lock_guard lock(interpreted().mutex);
+  interpreted().selection = std::move(chosen);
+  ++interpreted().changes;
+}
+int interpreted_changes() {
+  std::lock_guard lock(interpreted().mutex);
+  return interpreted().changes;
+}
+std::unique_ptr<Kernel> reference_kernel(stablehlo::CompositeOp op) {
+  std::lock_guard lock(interpreted().mutex);
+  if (!interpreted().selection || !interpreted().selection->keeps(op)) return nullptr;
+  return std::make_unique<ReferenceKernel>(extracted(op), op.getDecomposition());
+}
+
+}  // namespace cresset::composite

@@ -1,0 +1,174 @@
+"""ATen's operators that PyTorch decomposes above every device stay whole; which composites are kept, and what their text says of absent operands."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import torch_cresset
+from conftest import fallbacks
+
+
+def names(function, *inputs):
+    return {c.name for c in torch_cresset.explain(function, *inputs)}
+
+
+def gradients(function, *inputs):
+    leaves = [t.detach().requires_grad_(t.is_floating_point() and i < 2) for i, t in enumerate(inputs)]
+    result = function(*leaves)
+    return [result.detach(), *torch.autograd.grad(result.square().sum(), [t for t in leaves if t.requires_grad])]
+
+
+X, W, B = torch.randn(2, 3, 4), torch.randn(5, 4), torch.randn(5)
+LOGITS, TARGET = torch.randn(6, 5), torch.tensor([0, 4, 2, -100, 1, 3])
+OPERATORS = {
+    "linear": (lambda x, w, b: F.linear(x, w, b), (X, W, B)),
+    "cross_entropy_loss": (lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1), (LOGITS, TARGET)),
+    "instance_norm": (lambda x: F.instance_norm(x), (torch.randn(2, 3, 8),)),
+    "kl_div": (lambda x, y: F.kl_div(x, y, reduction="batchmean", log_target=True), (LOGITS.log_softmax(1), LOGITS.flip(0).log_softmax(1))),
+    "l1_loss": (lambda x, y: F.l1_loss(x, y), (LOGITS, LOGITS.flip(0))),
+    "binary_cross_entropy_with_logits": (lambda x, y, p: F.binary_cross_entropy_with_logits(x, y, pos_weight=p), (LOGITS, LOGITS.sigmoid().flip(0), torch.rand(5))),
+}
+
+
+@pytest.mark.parametrize("road", ["device", "compiled on the CPU", "compiled on the device"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_whole(name, road):
+    function, inputs = OPERATORS[name]
+    expected = gradients(function, *inputs)
+    ours = [t if road == "compiled on the CPU" else t.to("cresset") for t in inputs]
+    run = function if road == "device" else torch.compile(lambda *a: function(*a), backend="cresset", fullgraph=True)
+    found = []
+    kept = names(lambda: found.append(gradients(run, *ours)))
+    assert {f"aten.{name}", f"aten.{name}_backward"} <= kept
+    assert not kept & {"aten.addmm", "aten.mm"}, kept
+    for a, e in zip(found[0], expected, strict=True):
+        torch.testing.assert_close(a.cpu(), e)
+    assert not fallbacks()
+
+
+def test_other_backends_are_left_alone():
+    targets = []
+
+    def backend(module, inputs):
+        targets.extend(str(node.target) for node in module.graph.nodes)
+        return module
+
+    from torch._dynamo.backends.common import aot_autograd
+
+    x = X.clone().requires_grad_()
+    torch.compile(F.linear, backend=aot_autograd(fw_compiler=backend))(x, W, B)
+    assert "aten.addmm.default" in targets and not any(t.startswith("cresset") for t in targets)
+
+
+def test_under_autocast_in_a_compiled_graph():
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        expected = F.linear(X, W, B)
+        actual = torch.compile(F.linear, backend="cresset")(X, W, B)
+    assert actual.dtype == torch.bfloat16
+    torch.testing.assert_close(actual, expected, atol=5e-2, rtol=1.6e-2)
+
+
+def test_cross_entropy_contains_its_parts():
+    text = torch_cresset.stablehlo(lambda x, t: F.cross_entropy(x, t), LOGITS, TARGET)
+    main = text[text.index("@main"):].split("\n  }\n")[0]
+    assert main.count("stablehlo.composite") == 1 and 'stablehlo.composite "aten.cross_entropy_loss"' in main
+    attributes = main.partition("composite_attributes = {")[2].partition("}")[0]
+    assert [a.partition(" = ")[0] for a in attributes.split(", ")] == ["ignore_index", "label_smoothing", "reduction"] and "ignore_index = -100 : i64" in attributes
+    for part in ("aten.log_softmax", "aten.nll_loss"):
+        assert f'stablehlo.composite "{part}"' in text and f'"{part}"' not in main
+
+
+def test_an_index_out_of_range_within_a_composite():
+    x = LOGITS.to("cresset")
+    assert F.cross_entropy(x, TARGET.to("cresset")).isfinite()
+    with pytest.raises(IndexError, match="index 7 lies outside"):
+        F.cross_entropy(x, torch.tensor([0, 7, 0, 0, 0, 0], device="cresset"))
+
+
+def test_statistics_that_move():
+    expected, actual = torch.nn.InstanceNorm1d(3, affine=True, track_running_stats=True), torch.nn.InstanceNorm1d(3, affine=True, track_running_stats=True).to("cresset")
+    x = torch.randn(4, 3, 9)
+    torch.testing.assert_close(actual(x.to("cresset")).cpu(), expected(x))
+    torch.testing.assert_close(actual.running_var.cpu(), expected.running_var)
+    torch.testing.assert_close(actual.eval()(x.to("cresset")).cpu(), expected.eval()(x))
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_second_derivatives_and_transforms(name):
+    function, inputs = OPERATORS[name]
+    first, *others = [t.double() if t.is_floating_point() else t for t in inputs]
+    there = [t.to("cresset") for t in others]
+    x = first.to("cresset").requires_grad_()
+    loss = lambda x, others: function(x, *others).square().sum()
+    (gradient,) = torch.autograd.grad(loss(x, there), x, create_graph=True)
+    (second,) = torch.autograd.grad(gradient.square().sum(), x)
+    y = first.clone().requires_grad_()
+    (eager,) = torch.autograd.grad(loss(y, others), y, create_graph=True)
+    torch.testing.assert_close(gradient.detach().cpu(), eager.detach())
+    torch.testing.assert_close(second.cpu(), torch.autograd.grad(eager.square().sum(), y)[0])
+    torch.testing.assert_close(torch.func.grad(loss)(x.detach(), there).cpu(), eager.detach())
+
+
+def test_without_gradients():
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            assert names(lambda: F.cross_entropy(LOGITS.to("cresset"), TARGET.to("cresset"))) == {"aten.cross_entropy_loss", "aten.log_softmax", "aten.nll_loss"}
+            assert names(lambda: F.linear(X.to("cresset"), W.to("cresset"))) == {"aten.linear"}
+
+
+def test_absent_operands_are_named():
+    def absent(function, *inputs):
+        line = next(line for line in torch_cresset.stablehlo(function, *inputs).splitlines() if "stablehlo.composite" in line)
+        return line.partition("absent_operands = array<i64: ")[2].partition(">")[0]
+
+    x, w, target = torch.randn(2, 4), torch.randn(4), torch.tensor([1, 2])
+    assert absent(lambda x, b: F.layer_norm(x, (4,), None, b), x, w) == "1"
+    assert absent(lambda x, w: F.layer_norm(x, (4,), w, None), x, w) == ""
+    assert absent(lambda x, t, p: F.binary_cross_entropy_with_logits(x, t, pos_weight=p), x, x.sigmoid(), w) == "2"
+    assert absent(lambda x, b: F.instance_norm(x, bias=b), torch.randn(2, 4, 3), w) == "1"
+    assert absent(lambda x, t: torch.ops.aten.nll_loss_backward(x.sum(), x, t, None, 1, -100, x.sum()), x, target) == "3"
+
+
+@torch_cresset.composite("acme.optional")
+def optional(x, weight: torch.Tensor | None = None, bias: torch.Tensor | None = None):
+    y = x if weight is None else x * weight
+    return y if bias is None else y + bias
+
+
+def test_absent_operands_of_one_s_own():
+    x, v = torch.randn(3).to("cresset").requires_grad_(), torch.randn(3).to("cresset").requires_grad_()
+    for arguments in ((v, None), (None, v)):
+        kept = []
+        fates = torch_cresset.explain(lambda: (kept.append(optional(x, *arguments)), kept[0].sum().backward()))
+        forward, backward = (next(c for c in fates if c.name == name) for name in ("acme.optional", "acme.optional_backward"))
+        assert ("absent_operands = array<i64: 1>" in forward.attributes) == (arguments[0] is None)
+        assert ("output_mask = array<i1: true, false, true>" in backward.attributes) == (arguments[0] is None)
+    assert v.grad.cpu().sum() == x.detach().cpu().sum() + 3
+
+
+@pytest.mark.parametrize("pattern, kept", [
+    ("gelu{rank>=2}", True), ("gelu{rank>2}", False), ("gelu{rank<=1}", False), ("gelu{dtype!=bf16|f16}", True), ("gelu{dtype!=f32|f16}", False),
+    ("gelu{approximate!=tanh}", False), ("gelu{approximate=tanh, rank<3}", True), ("default", True), ("-gelu", False), ("-gelu{rank=1}", True),
+])
+def test_conditions(pattern, kept):
+    with torch_cresset.composites(only=pattern):
+        text = torch_cresset.stablehlo(lambda x: F.gelu(x, approximate="tanh"), torch.randn(2, 3))
+    assert ("stablehlo.composite" in text) == kept
+
+
+@pytest.mark.parametrize("pattern, message", [("gelu{rank=>2}", "'=>' is none of"), ("gelu{rank}", "'rank' is no condition"), ("gelu{rank<two}", "compares with no number"),
+                                              ("gelu{rank<1|2}", "compares with no number")])
+def test_malformed_conditions(pattern, message):
+    with pytest.raises(ValueError, match=message):
+        with torch_cresset.composites(only=pattern):
+            pass
+
+
+def test_the_catalogue_s_own_condition():
+    x, i = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.long)
+    product = lambda x, y: x @ y
+    for inputs, only, kept in (((x, x), "default", True), ((i, i), "default", False), ((i, i), "all", True), ((i, i), "aten.mm", True)):
+        with torch_cresset.composites(only=only):
+            assert ('"aten.mm"' in torch_cresset.stablehlo(product, *inputs)) == kept
+    (fate,) = torch_cresset.explain(lambda: i.to("cresset") @ i.to("cresset"))
+    assert fate.became == "decomposed" and "by default when dtype=" in fate.why
