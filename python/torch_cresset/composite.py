@@ -331,7 +331,7 @@ class Composite:
         self._in_graph = torch._dynamo.allow_in_graph(functools.wraps(definition.function)(call))
         self._places_in_graph = torch._dynamo.assume_constant_result(lambda: self._places)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         if torch.compiler.is_dynamo_compiling():
             results = self._in_graph(*args, **kwargs)
             return _placed(results, self._places_in_graph())
