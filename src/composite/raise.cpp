@@ -29,6 +29,34 @@ void accept_names(Block& block, RaiseReport& report) {
   }
 }
 
+// Products are what attention is made of; so they are plain while it is looked for, and composites again where they are left.
+constexpr StringRef kProduct = "cresset.product";
+
+void unwrap_products(ModuleOp module, Block& block) {
+  for (auto op : llvm::make_early_inc_range(block.getOps<CompositeOp>())) {
+    if (op.getName() != "aten.mm" && op.getName() != "aten.bmm") continue;
+    auto body = module.lookupSymbol<func::FuncOp>(op.getDecomposition());
+    if (!body || body.isDeclaration() || !llvm::hasNItems(body.getBody().front(), 2)) continue;
+    auto dot = dyn_cast<DotGeneralOp>(body.getBody().front().front());
+    if (!dot || !llvm::equal(dot->getOperands(), body.getArguments()) || dot->getUsers().empty()) continue;
+    Operation* plain = OpBuilder(op).clone(*dot);
+    plain->setOperands(op->getOperands());
+    plain->setLoc(op.getLoc());
+    plain->setAttr(kProduct, op->getAttrDictionary());
+    op->replaceAllUsesWith(plain);
+    op.erase();
+  }
+}
+void wrap_products(ModuleOp module) {
+  module.walk([](DotGeneralOp dot) {
+    auto attributes = dot->getAttrOfType<DictionaryAttr>(kProduct);
+    if (!attributes) return;
+    auto op = OpBuilder(dot).create<CompositeOp>(dot.getLoc(), dot->getResultTypes(), dot->getOperands(), attributes.getValue());
+    dot.replaceAllUsesWith(op->getResult(0));
+    dot.erase();
+  });
+}
+
 // Decompositions of composites that have become part of others.
 void remove_unused(ModuleOp module) {
   for (bool removed = true; removed;) {
@@ -55,6 +83,7 @@ void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references)
     if (!function.isPrivate() && !function.isDeclaration() && llvm::hasSingleElement(function.getBody())) functions.push_back(function);
   for (auto function : functions) {
     accept_names(function.getBody().front(), *report);
+    unwrap_products(module, function.getBody().front());
     Program program(module, function);
     raise_references(program, references, *report);
     // Norms and softmax before what is element-wise, forward before backward: a gradient is known by its forward's values.
@@ -66,6 +95,7 @@ void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references)
     raise_row_gradients(program, *report);
     raise_scalar_gradients(program, *report);
   }
+  wrap_products(module);
   remove_unused(module);
 }
 

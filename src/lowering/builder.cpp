@@ -170,7 +170,7 @@ Value Builder::reduce(Value v, ArrayRef<int64_t> dims, Value init, llvm::functio
   create<hlo::ReturnOp>(ValueRange{result});
   return op.getResult(0);
 }
-Value Builder::sum(Value v, ArrayRef<int64_t> dims) { return dims.empty() ? v : reduce<hlo::AddOp>(v, dims, 0); }
+Value Builder::sum(Value v, ArrayRef<int64_t> dims) { return dims.empty() ? v : convert(reduce<hlo::AddOp>(upcast(v), dims, 0), element_of(v)); }
 Value Builder::maximum(Value v, ArrayRef<int64_t> dims) {
   Type t = element_of(v);
   Value lowest = is_floating(v) ? constant(-std::numeric_limits<double>::infinity(), t)

@@ -117,7 +117,7 @@ class Builder {
     return reduce(v, dims, constant(init, element_of(v)), [](Builder& b, Value x, Value y) -> Value { return b.create<Op>(x, y); });
   }
   Value reduce(Value v, llvm::ArrayRef<int64_t> dims, Value init, llvm::function_ref<Value(Builder&, Value, Value)> body);
-  Value sum(Value v, llvm::ArrayRef<int64_t> dims);
+  Value sum(Value v, llvm::ArrayRef<int64_t> dims);  // accumulated in f32 where v is narrower
   Value maximum(Value v, llvm::ArrayRef<int64_t> dims);
   /// A reduced value over the shape it was reduced from.
   Value spread(Value reduced, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape);

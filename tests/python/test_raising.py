@@ -99,10 +99,11 @@ def test_a_near_miss_is_reported():
 MODEL = """
 import collections, sys, torch, transformers, torch_cresset
 torch.manual_seed(0)
-small = dict(vocab_size=97, hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=80, max_position_embeddings=32, bos_token_id=0, eos_token_id=0)
+small = dict(vocab_size=97, hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=80, max_position_embeddings=32, bos_token_id=0, eos_token_id=0,
+             attn_implementation="eager")
 if sys.argv[1] == "gpt2":
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_layer=2, n_embd=48, n_head=4, vocab_size=97, n_positions=16, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,
-                                                                 bos_token_id=0, eos_token_id=0))
+                                                                 bos_token_id=0, eos_token_id=0, attn_implementation="eager"))
 elif sys.argv[1] == "llama":
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(num_key_value_heads=2, **small))
 elif sys.argv[1] == "qwen2":
@@ -126,10 +127,10 @@ for c in said:
     print(c.name, c.count)
 """
 COUNTS = {
-    "gpt2": {"aten.gelu": 2, "aten.gelu_backward": 2, "aten.layer_norm": 5, "aten.layer_norm_backward": 5},
-    "llama": {"aten.rms_norm": 5, "aten.rms_norm_backward": 5, "aten.silu": 2, "aten.silu_backward": 2},
-    "qwen2": {"aten.rms_norm": 5, "aten.rms_norm_backward": 5, "aten.silu": 2, "aten.silu_backward": 2},
-    "mistral": {"aten.rms_norm": 5, "aten.rms_norm_backward": 5, "aten.silu": 2, "aten.silu_backward": 2},
+    "gpt2": {"aten.gelu": 2, "aten.gelu_backward": 2, "aten.layer_norm": 5, "aten.layer_norm_backward": 5, "aten.scaled_dot_product_attention": 2},
+    "llama": {"aten.rms_norm": 5, "aten.rms_norm_backward": 5, "aten.silu": 2, "aten.silu_backward": 2, "aten.scaled_dot_product_attention": 2},
+    "qwen2": {"aten.rms_norm": 5, "aten.rms_norm_backward": 5, "aten.silu": 2, "aten.silu_backward": 2, "aten.scaled_dot_product_attention": 2},
+    "mistral": {"aten.rms_norm": 5, "aten.rms_norm_backward": 5, "aten.silu": 2, "aten.silu_backward": 2, "aten.scaled_dot_product_attention": 2},
 }
 
 
