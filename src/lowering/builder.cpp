@@ -191,7 +191,8 @@ Value Builder::sum_to(Value v, ArrayRef<int64_t> shape) {
   return reshape(sum(v, dims), shape);
 }
 
-Value Builder::dot(Value x, Value y, ArrayRef<int64_t> xc, ArrayRef<int64_t> yc, ArrayRef<int64_t> xb, ArrayRef<int64_t> yb) {
+Value Builder::dot(Value x, Value y, ArrayRef<int64_t> xc, ArrayRef<int64_t> yc, ArrayRef<int64_t> xb, ArrayRef<int64_t> yb, Type element) {
+  if (!element) element = element_of(x);
   Dims shape;
   for (int64_t d : xb) shape.push_back(shape_of(x)[d]);
   for (int64_t d = 0; d < rank_of(x); ++d)
@@ -199,14 +200,14 @@ Value Builder::dot(Value x, Value y, ArrayRef<int64_t> xc, ArrayRef<int64_t> yc,
   for (int64_t d = 0; d < rank_of(y); ++d)
     if (!llvm::is_contained(yb, d) && !llvm::is_contained(yc, d)) shape.push_back(shape_of(y)[d]);
   for (int64_t d : xc)
-    if (shape_of(x)[d] == 0) return constant(0.0, element_of(x), shape);
-  return create<hlo::DotGeneralOp>(RankedTensorType::get(shape, element_of(x)), x, y, hlo::DotDimensionNumbersAttr::get(ops.getContext(), xb, yb, xc, yc), ArrayAttr());
+    if (shape_of(x)[d] == 0) return constant(0.0, element, shape);
+  return create<hlo::DotGeneralOp>(RankedTensorType::get(shape, element), x, y, hlo::DotDimensionNumbersAttr::get(ops.getContext(), xb, yb, xc, yc), ArrayAttr());
 }
-Value Builder::matmul(Value x, Value y, bool transpose_x, bool transpose_y) {
+Value Builder::matmul(Value x, Value y, bool transpose_x, bool transpose_y, Type element) {
   int64_t rank = rank_of(x);
   Dims batch;
   for (int64_t d = 0; d < rank - 2; ++d) batch.push_back(d);
-  return dot(x, y, {transpose_x ? rank - 2 : rank - 1}, {transpose_y ? rank - 1 : rank - 2}, batch, batch);
+  return dot(x, y, {transpose_x ? rank - 2 : rank - 1}, {transpose_y ? rank - 1 : rank - 2}, batch, batch, element);
 }
 
 Value Builder::take(Value x, Value index, int64_t dim) {

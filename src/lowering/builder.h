@@ -125,10 +125,11 @@ class Builder {
   Value sum_to(Value v, llvm::ArrayRef<int64_t> shape);
 
   // Contractions and indexing
+  /// Of x's element type if `element` is null.
   Value dot(Value x, Value y, llvm::ArrayRef<int64_t> x_contract, llvm::ArrayRef<int64_t> y_contract, llvm::ArrayRef<int64_t> x_batch = {},
-            llvm::ArrayRef<int64_t> y_batch = {});
+            llvm::ArrayRef<int64_t> y_batch = {}, mlir::Type element = {});
   /// Batched x·y over the last two dimensions, all others are batch.
-  Value matmul(Value x, Value y, bool transpose_x = false, bool transpose_y = false);
+  Value matmul(Value x, Value y, bool transpose_x = false, bool transpose_y = false, mlir::Type element = {});
   /// x[index] along `dim`: the index's shape takes the dimension's place.
   Value take(Value x, Value index, int64_t dim);
   /// Updates at the indices; `combine` makes one of what is there (first) and the update.

@@ -5,7 +5,7 @@
 namespace cresset::lowering::aten {
 namespace {
 
-// beta·self + alpha·product, as the CPU does: nothing is read of self when beta is 0.
+// beta·self + alpha·product, as the CPU does: nothing is read of self when beta is 0. The product is not rounded before.
 Value plus_scaled(Builder& b, Value self, Value product, const Scalar& beta, const Scalar& alpha) {
   if (b.is(beta, 0)) return elementwise(b, [&](Value p) { return scaled(b, p, alpha); }, product);
   return elementwise(b, [&](Value s, Value p) { return b.add(scaled(b, s, beta), scaled(b, p, alpha)); }, self, product);
@@ -22,16 +22,17 @@ Value mm(Builder& b, Value self, Value mat2) { return b.matmul(self, mat2); }
 Value bmm(Builder& b, Value self, Value mat2) { return b.matmul(self, mat2); }
 Value mv(Builder& b, Value self, Value vec) { return b.dot(self, vec, {1}, {0}); }
 Value dot(Builder& b, Value self, Value tensor) { return b.dot(self, tensor, {0}, {0}); }
-Value addmm(Builder& b, Value self, Value mat1, Value mat2, Scalar beta, Scalar alpha) { return plus_scaled(b, self, b.matmul(mat1, mat2), beta, alpha); }
+Value addmm(Builder& b, Value self, Value mat1, Value mat2, Scalar beta, Scalar alpha) { return plus_scaled(b, self, b.matmul(mat1, mat2, false, false, compute_type(b)), beta, alpha); }
 Value baddbmm(Builder& b, Value self, Value batch1, Value batch2, Scalar beta, Scalar alpha) {
-  return plus_scaled(b, self, b.matmul(batch1, batch2), beta, alpha);
+  return plus_scaled(b, self, b.matmul(batch1, batch2, false, false, compute_type(b)), beta, alpha);
 }
-Value addmv(Builder& b, Value self, Value mat, Value vec, Scalar beta, Scalar alpha) { return plus_scaled(b, self, b.dot(mat, vec, {1}, {0}), beta, alpha); }
+Value addmv(Builder& b, Value self, Value mat, Value vec, Scalar beta, Scalar alpha) { return plus_scaled(b, self, b.dot(mat, vec, {1}, {0}, {}, {}, compute_type(b)), beta, alpha); }
 
 // A weight of one dimension is one row whose dimension is missing in the result.
 Value linear(Builder& b, Value input, Value weight, Value bias) {
   int64_t in = shape_of(weight).back(), out = rank_of(weight) == 2 ? shape_of(weight)[0] : 1;
-  Value product = b.reshape(b.matmul(rows(b, input, in), b.reshape(weight, {out, in}), false, true), b.result_shape());
+  mlir::Type element = bias ? compute_type(b) : b.result_element();
+  Value product = b.reshape(b.matmul(rows(b, input, in), b.reshape(weight, {out, in}), false, true, element), b.result_shape());
   return bias ? elementwise(b, [&](Value p, Value v) { return b.add(p, v); }, product, bias) : product;
 }
 Values linear_backward(Builder& b, Value self, Value grad_output, Value weight, const std::vector<bool>& output_mask) {
