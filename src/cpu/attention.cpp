@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cpu/panels.h"
+#include "cpu/attention.h"
 #include "cpu/vector_math.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -14,25 +14,163 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-// [batch, heads, positions, width] as a strided array.
-struct Operand {
-  View view;
-  Type type;
-  IR base;
-  IR offset(KernelEmitter& k, IR batch, IR head, IR position, IR column) const {
-    auto& s = view.strides;
-    return k.add(k.add(k.i64(view.offset), k.mul(batch, s[0])), k.add(k.mul(head, s[1]), k.add(k.mul(position, s[2]), k.mul(column, s[3]))));
+// Query, key and value from operand `first` on, and a mask, if there is one, at `mask`; all of one narrow or single precision.
+bool fits(CompositeOp op, unsigned first, unsigned mask) {
+  auto attributes = op.getCompositeAttributes();
+  auto p = attributes ? attributes.getAs<FloatAttr>("dropout_p") : FloatAttr();
+  if ((p && p.getValueAsDouble() != 0) || op.getNumOperands() < mask || op.getNumOperands() > mask + 1) return false;
+  auto query = shaped(op.getOperand(first)), key = shaped(op.getOperand(first + 1)), value = shaped(op.getOperand(first + 2));
+  for (auto type : {query, key, value}) {
+    if (type.getRank() != 4 || type.getNumElements() == 0 || type.getElementType() != query.getElementType()) return false;
+    if (type.getDimSize(0) != query.getDimSize(0) || query.getDimSize(1) % type.getDimSize(1)) return false;
   }
-};
+  if (key.getDimSize(2) != value.getDimSize(2) || key.getDimSize(3) != query.getDimSize(3)) return false;
+  if (!query.getElementType().isF32() && !query.getElementType().isBF16() && !query.getElementType().isF16()) return false;
+  if (op.getNumOperands() == mask) return true;
+  // A mask that broadcasts to the scores.
+  auto type = shaped(op.getOperand(mask));
+  int64_t scores[] = {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), key.getDimSize(2)};
+  if (type.getRank() < 1 || type.getRank() > 4 || !(type.getElementType().isInteger(1) || isa<FloatType>(type.getElementType())) || type.getElementType().isF64()) return false;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.getDimSize(d) != 1 && type.getDimSize(d) != scores[d + 4 - type.getRank()]) return false;
+  return true;
+}
 
-class AttentionEmitter {
- public:
-  AttentionEmitter(KernelContext& c, CompositeOp op, Operand q, Operand k, Operand v)
-      : c_(c), k_(c.k), b_(c.k.b), op_(op), q_(q), key_(k), value_(v), scores_(score_spec()), sums_(sum_spec()), s_(c.k, scores_), o_(c.k, sums_) {
-    causal_ = op.getCompositeAttributes() && op.getCompositeAttributes().getAs<BoolAttr>("is_causal") && op.getCompositeAttributes().getAs<BoolAttr>("is_causal").getValue();
-    auto scale = op.getCompositeAttributes() ? op.getCompositeAttributes().getAs<FloatAttr>("scale") : FloatAttr();
-    scale_ = scale ? scale.getValueAsDouble() : 1 / std::sqrt(double(q.view.shape[3]));
+// The gradients of query, key and value; that of the mask has no kernel.
+bool is_gradient(CompositeOp op) {
+  if (op.getNumResults() != 3 || !fits(op, 1, 6)) return false;
+  auto query = shaped(op.getOperand(1)), key = shaped(op.getOperand(2)), value = shaped(op.getOperand(3));
+  int64_t out[] = {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), value.getDimSize(3)};
+  auto out_type = RankedTensorType::get(out, query.getElementType());
+  auto logsumexp = RankedTensorType::get(ArrayRef(out).drop_back(), Float32Type::get(op.getContext()));
+  return op.getOperand(0).getType() == out_type && op.getOperand(4).getType() == out_type && op.getOperand(5).getType() == logsumexp &&
+         key.getDimSize(1) == value.getDimSize(1) && op.getResult(0).getType() == query && op.getResult(1).getType() == key && op.getResult(2).getType() == value;
+}
+
+}  // namespace
+
+std::optional<Fusion::Kind> attention_kind(Operation* operation) {
+  auto op = dyn_cast_or_null<CompositeOp>(operation);
+  if (!op) return std::nullopt;
+  if (op.getName() == "aten.scaled_dot_product_attention" && op.getNumResults() == 2 && op.getNumOperands() > 2 && fits(op, 0, 3)) return Fusion::Attention;
+  if (op.getName() == "aten.scaled_dot_product_attention_backward" && op.getNumOperands() > 5 && is_gradient(op)) return Fusion::AttentionGradient;
+  return std::nullopt;
+}
+
+llvm::Expected<SmallVector<HeadArray>> head_arrays(KernelContext& c, int count) {
+  auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
+  SmallVector<HeadArray> arrays;
+  for (Value v : c.fusion.product->getOperands().take_front(count)) {
+    auto view = view_of(v, is_buffer);
+    if (!view) return llvm::createStringError("aten.scaled_dot_product_attention: operand %zu has no strided form", arrays.size());
+    arrays.push_back({*view, element(v), c.buffer(view->base)});
   }
+  return arrays;
+}
+
+//===-- What forward and backward share ---------------------------------------------------------------------------===//
+
+AttentionEmitter::AttentionEmitter(KernelContext& c, HeadArray query, HeadArray key, HeadArray value, Value mask)
+    : c_(c), k_(c.k), b_(c.k.b), query_(query), key_(key), value_(value), mask_(mask), scores_(product_of_widths(query_, key_)), s_(c.k, scores_) {
+  auto attributes = cast<CompositeOp>(c.fusion.product).getCompositeAttributes();
+  auto causal = attributes ? attributes.getAs<BoolAttr>("is_causal") : BoolAttr();
+  auto scale = attributes ? attributes.getAs<FloatAttr>("scale") : FloatAttr();
+  causal_ = causal && causal.getValue();
+  scale_ = scale ? scale.getValueAsDouble() : 1 / std::sqrt(double(query_.width()));
+}
+
+// The query's batch and head.
+std::pair<IR, IR> AttentionEmitter::place(IR head) {
+  auto at = delinearise(k_, ArrayRef(query_.view.shape).take_front(2), head);
+  return {at[0].base, at[1].base};
+}
+IR AttentionEmitter::offset(const HeadArray& operand, IR head, IR position, IR column) {
+  auto [batch, h] = place(head);
+  auto& strides = operand.view.strides;
+  if (int64_t shared = query_.heads() / operand.heads(); shared > 1) h = b_.CreateUDiv(h, k_.i64(shared));
+  IR row = k_.add(k_.add(k_.i64(operand.view.offset), k_.mul(batch, strides[0])), k_.add(k_.mul(h, strides[1]), k_.mul(position, strides[2])));
+  return column ? k_.add(row, k_.mul(column, strides[3])) : row;
+}
+MatmulSpec AttentionEmitter::product_of_widths(const HeadArray& rows, const HeadArray& columns) {
+  MatmulSpec s;
+  s.batch = query_.view.shape[0] * query_.heads(), s.m = rows.length(), s.n = columns.length(), s.k = rows.width();
+  s.a_type = rows.type, s.b_type = columns.type, s.type = Float32Type::get(rows.type.getContext());
+  s.a = rows.base, s.b = columns.base;
+  s.a_offset = [this, &rows](IR head, IR m, IR k) { return offset(rows, head, m, k); };
+  s.b_offset = [this, &columns](IR head, IR k, IR n) { return offset(columns, head, n, k); };
+  s.a_unit_k = rows.is_dense(), s.b_unit_k = columns.is_dense();
+  return s;
+}
+MatmulSpec AttentionEmitter::product_with_rows(int64_t count, const HeadArray& rows) {
+  MatmulSpec s;
+  s.batch = scores_.batch, s.m = count, s.n = rows.width(), s.k = rows.length();
+  s.a_type = s.type = scores_.type, s.b_type = rows.type, s.b = rows.base;
+  s.b_offset = [this, &rows](IR head, IR k, IR n) { return offset(rows, head, k, n); };
+  s.b_unit_n = rows.is_dense();
+  return s;
+}
+
+void AttentionEmitter::multiply_widths(Panels& p, int64_t width, int64_t rows_at, IR m, int64_t group, int64_t columns_at, IR seen, int64_t to, int64_t pitch) {
+  k_.loop(k_.i64(0), seen, p.nr, [&](IR n) {
+    k_.loop(k_.i64(0), k_.i64(group), p.mr, [&](IR t) {
+      IR rows = scratch(rows_at, k_.mul(b_.CreateAdd(m, t), width));
+      auto element = [&](int64_t i, IR k) { return b_.CreateInBoundsGEP(p.unit, rows, k_.add(k_.mul(k, p.mr), k_.i64(i))); };
+      IRs tile = p.multiply(element, scratch(columns_at, k_.mul(n, width)), k_.i64(width), p.zeros());
+      for (int64_t i = 0; i < p.mr; ++i)
+        for (int v = 0; v < p.vectors; ++v)
+          store(tile[i * p.vectors + v], scratch(to, b_.CreateAdd(k_.mul(b_.CreateAdd(t, k_.i64(i)), pitch), k_.add(n, k_.i64(v * p.lanes)))));
+    });
+  });
+}
+
+IR AttentionEmitter::visible_keys(IR row, IR n0, IR seen) {
+  IR visible = k_.min(b_.CreateSub(k_.i64(scores_.n), n0), seen);
+  return causal_ ? k_.min(visible, b_.CreateAdd(b_.CreateSub(row, n0), k_.i64(1))) : visible;
+}
+IR AttentionEmitter::is_visible(IR column, IR visible) {
+  auto lane_by_lane = [&](IR x) { return k_.splat(b_.CreateTrunc(x, b_.getInt32Ty()), s_.lanes); };
+  SmallVector<llvm::Constant*> steps;
+  for (int i = 0; i < s_.lanes; ++i) steps.push_back(b_.getInt32(i));
+  return b_.CreateICmpSLT(b_.CreateAdd(lane_by_lane(column), llvm::ConstantVector::get(steps)), lane_by_lane(visible));
+}
+IR AttentionEmitter::score(IR product, IR head, IR row, IR n0, IR column, IR is_visible) {
+  IR x = b_.CreateFMul(product, llvm::ConstantFP::get(product->getType(), scale_));
+  x = masked(x, head, k_.min(row, k_.i64(scores_.m - 1)), b_.CreateAdd(n0, column));
+  return b_.CreateSelect(is_visible, x, llvm::ConstantFP::getInfinity(x->getType(), true));
+}
+// The mask is broadcast to [batch, heads, queries, keys]: added, or what it leaves out becomes -inf.
+IR AttentionEmitter::masked(IR score, IR head, IR row, IR column) {
+  if (!mask_) return score;
+  auto type = shaped(mask_);
+  int lanes = s_.lanes;
+  auto [batch, h] = place(head);
+  IR at[] = {batch, h, row, column};
+  IR offset = k_.i64(0);
+  int64_t stride = 1;
+  for (int64_t d = type.getRank(); d-- > 0; stride *= type.getDimSize(d))
+    if (type.getDimSize(d) != 1) offset = k_.add(offset, k_.mul(at[d + 4 - type.getRank()], stride));
+  bool along_keys = type.getDimSize(type.getRank() - 1) != 1;
+  IR base = c_.buffer(mask_), x;
+  // A vector may reach beyond the last key: what is there is thrown away, but must not be read.
+  if (along_keys && scores_.n % lanes == 0) x = k_.load(type.getElementType(), base, offset, lanes);
+  else if (!along_keys) x = k_.splat(k_.load(type.getElementType(), base, offset, 1), lanes);
+  else {
+    IR valid = b_.CreateSub(k_.i64(scores_.n - 1), column);
+    x = llvm::PoisonValue::get(k_.vector(k_.compute_type(type.getElementType()), lanes));
+    for (int i = 0; i < lanes; ++i) x = b_.CreateInsertElement(x, k_.load(type.getElementType(), base, b_.CreateAdd(offset, k_.min(k_.i64(i), valid)), 1), i);
+  }
+  if (type.getElementType().isInteger(1)) return b_.CreateSelect(x, score, llvm::ConstantFP::getInfinity(score->getType(), true));
+  return b_.CreateFAdd(score, x);
+}
+
+//===-- Forward ---------------------------------------------------------------------------------------------------===//
+
+namespace {
+
+class ForwardEmitter : AttentionEmitter {
+ public:
+  ForwardEmitter(KernelContext& c, ArrayRef<HeadArray> operands, Value mask)
+      : AttentionEmitter(c, operands[0], operands[1], operands[2], mask), sums_(product_with_rows(scores_.m, value_)), o_(c.k, sums_) {}
 
   void run() {
     // Queries of a task share the packed keys and values; few heads are split, so that all threads have work.
@@ -43,7 +181,6 @@ class AttentionEmitter {
     int64_t blocks = (length + rows_ - 1) / rows_, width = round_up(sums_.n, o_.nr);
     c_.kernel.tasks = heads * blocks;
     c_.kernel.cost = 0.25 * heads * double(length) * scores_.n * (scores_.k + sums_.n);
-    auto reserve = [&](int64_t floats) { return c_.kernel.reserve(floats * 4); };
     queries_at_ = reserve(rows_ * scores_.k);
     keys_at_ = reserve(keys_ * scores_.k);
     values_at_ = reserve(keys_ * width);
@@ -60,40 +197,6 @@ class AttentionEmitter {
 
  private:
   static constexpr int kTiles = 4;  // of queries that a panel of keys is used for while it is in L1
-
-  IR f32(double x) { return llvm::ConstantFP::get(b_.getFloatTy(), x); }
-  IR scratch(int64_t at, IR index) { return b_.CreateInBoundsGEP(b_.getFloatTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index); }
-  IR load(IR address, int lanes) { return b_.CreateAlignedLoad(k_.vector(b_.getFloatTy(), lanes), address, llvm::Align(4)); }
-  void store(IR x, IR address) { b_.CreateAlignedStore(x, address, llvm::Align(4)); }
-
-  // A head of queries, flat over batch and heads, and the head of keys and values that serves it.
-  std::pair<IR, IR> place(IR head) {
-    auto at = delinearise(k_, ArrayRef(q_.view.shape).take_front(2), head);
-    return {at[0].base, at[1].base};
-  }
-  IR offset_in_heads(const Operand& operand, IR head, IR position, IR column) {
-    auto [batch, h] = place(head);
-    int64_t shared = q_.view.shape[1] / operand.view.shape[1];
-    return operand.offset(k_, batch, shared == 1 ? h : b_.CreateUDiv(h, k_.i64(shared)), position, column);
-  }
-  MatmulSpec score_spec() {
-    MatmulSpec s;
-    s.batch = q_.view.shape[0] * q_.view.shape[1], s.m = q_.view.shape[2], s.n = key_.view.shape[2], s.k = q_.view.shape[3];
-    s.a_type = q_.type, s.b_type = key_.type, s.type = Float32Type::get(op_.getContext());
-    s.a = q_.base, s.b = key_.base;
-    s.a_offset = [this](IR head, IR m, IR k) { return offset_in_heads(q_, head, m, k); };
-    s.b_offset = [this](IR head, IR k, IR n) { return offset_in_heads(key_, head, n, k); };
-    s.a_unit_k = q_.view.strides[3] == 1, s.b_unit_k = key_.view.strides[3] == 1;
-    return s;
-  }
-  MatmulSpec sum_spec() {
-    MatmulSpec s = scores_;
-    s.n = value_.view.shape[3], s.k = value_.view.shape[2];
-    s.a_type = s.type, s.b_type = value_.type, s.b = value_.base;  // the weights are f32
-    s.b_offset = [this](IR head, IR k, IR n) { return offset_in_heads(value_, head, k, n); };
-    s.b_unit_k = false, s.b_unit_n = value_.view.strides[3] == 1;
-    return s;
-  }
 
   void block(IR head, IR m0) {
     int64_t group = kTiles * s_.mr;
@@ -114,7 +217,7 @@ class AttentionEmitter {
         IR last = b_.CreateAdd(b_.CreateAdd(m0, m), k_.i64(group - 1));
         IR seen = causal_ ? k_.min(count, b_.CreateAdd(b_.CreateSub(last, n0), k_.i64(1))) : count;
         k_.when(b_.CreateICmpSGT(seen, k_.i64(0)), [&] {
-          scores(m, seen);
+          multiply_widths(s_, scores_.k, queries_at_, m, group, keys_at_, seen, scores_at_, keys_);
           softmax(head, m0, m, n0, seen);
           add_values(m, seen, b_.CreateICmpEQ(n0, k_.i64(0)));
         });
@@ -123,41 +226,19 @@ class AttentionEmitter {
     finish(head, m0, rows);
   }
 
-  // [group][keys]
-  void scores(IR m, IR seen) {
-    k_.loop(k_.i64(0), seen, s_.nr, [&](IR n) {
-      k_.loop(k_.i64(0), k_.i64(kTiles * s_.mr), s_.mr, [&](IR t) {
-        IR rows = scratch(queries_at_, k_.mul(b_.CreateAdd(m, t), scores_.k));
-        auto element = [&](int64_t i, IR k) { return b_.CreateInBoundsGEP(s_.unit, rows, k_.add(k_.mul(k, s_.mr), k_.i64(i))); };
-        IRs tile = s_.multiply(element, scratch(keys_at_, k_.mul(n, scores_.k)), k_.i64(scores_.k), s_.zeros());
-        for (int64_t i = 0; i < s_.mr; ++i)
-          for (int v = 0; v < s_.vectors; ++v)
-            store(tile[i * s_.vectors + v], scratch(scores_at_, b_.CreateAdd(k_.mul(b_.CreateAdd(t, k_.i64(i)), keys_), k_.add(n, k_.i64(v * s_.lanes)))));
-      });
-    });
-  }
-
   // Scores to weights; the sums so far are to be multiplied by what is left in `corrections`.
   void softmax(IR head, IR m0, IR m, IR n0, IR seen) {
     int lanes = s_.lanes;
     auto* vector = k_.vector(b_.getFloatTy(), lanes);
     IR width = b_.CreateAnd(b_.CreateAdd(seen, k_.i64(lanes - 1)), k_.i64(-int64_t(lanes)));
-    IR lane = steps(lanes);
     k_.loop(k_.i64(0), k_.i64(kTiles * s_.mr), [&](IR i) {
       IR row = b_.CreateAdd(b_.CreateAdd(m0, m), i), state = b_.CreateAdd(m, i), begin = k_.mul(i, keys_);
-      IR limit = k_.min(b_.CreateSub(k_.i64(scores_.n), n0), seen);
-      if (causal_) limit = k_.min(limit, b_.CreateAdd(b_.CreateSub(row, n0), k_.i64(1)));
-      limit = k_.splat(b_.CreateTrunc(limit, b_.getInt32Ty()), lanes);
-      IR none = llvm::ConstantFP::getInfinity(vector, true);
-      IR before = load(scratch(largest_at_, state), 1);
+      IR visible = visible_keys(row, n0, seen), before = load(scratch(largest_at_, state), 1);
       IR largest = k_.loop(k_.i64(0), width, lanes, {k_.splat(before, lanes)}, [&](IR j, ArrayRef<IR> carried) {
         IR address = scratch(scores_at_, b_.CreateAdd(begin, j));
-        IR score = b_.CreateFMul(load(address, lanes), llvm::ConstantFP::get(vector, scale_));
-        score = masked(score, head, k_.min(row, k_.i64(scores_.m - 1)), b_.CreateAdd(n0, j), lanes);
-        IR column = b_.CreateAdd(k_.splat(b_.CreateTrunc(j, b_.getInt32Ty()), lanes), lane);
-        score = b_.CreateSelect(b_.CreateICmpSLT(column, limit), score, none);
-        store(score, address);
-        return IRs{b_.CreateSelect(b_.CreateFCmpULE(score, carried[0]), carried[0], score)};
+        IR x = score(load(address, lanes), head, row, n0, j, is_visible(j, visible));
+        store(x, address);
+        return IRs{b_.CreateSelect(b_.CreateFCmpULE(x, carried[0]), carried[0], x)};
       })[0];
       IR now = k_.fold(largest, lanes, [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); });
       IR total = k_.loop(k_.i64(0), width, lanes, {llvm::Constant::getNullValue(vector)}, [&](IR j, ArrayRef<IR> carried) {
@@ -173,36 +254,6 @@ class AttentionEmitter {
       store(b_.CreateFAdd(b_.CreateFMul(load(scratch(totals_at_, state), 1), correction), sum), scratch(totals_at_, state));
     });
   }
-  IR steps(int lanes) {
-    SmallVector<llvm::Constant*> values;
-    for (int i = 0; i < lanes; ++i) values.push_back(b_.getInt32(i));
-    return llvm::ConstantVector::get(values);
-  }
-  // The mask is broadcast to [batch, heads, queries, keys]: added, or what it leaves out becomes -inf.
-  IR masked(IR score, IR head, IR row, IR column, int lanes) {
-    if (op_.getNumOperands() < 4) return score;
-    Value mask = op_.getOperand(3);
-    auto type = shaped(mask);
-    auto [batch, h] = place(head);
-    IR at[] = {batch, h, row, column};
-    IR offset = k_.i64(0), step = k_.i64(0);
-    int64_t stride = 1;
-    for (int64_t d = type.getRank(); d-- > 0; stride *= type.getDimSize(d))
-      if (type.getDimSize(d) != 1) offset = k_.add(offset, k_.mul(at[d + 4 - type.getRank()], stride));
-    bool along_keys = type.getDimSize(type.getRank() - 1) != 1;
-    IR base = c_.buffer(mask), x;
-    // A vector may reach beyond the last key: what is there is thrown away, but must not be read.
-    if (along_keys && scores_.n % lanes == 0) x = k_.load(type.getElementType(), base, offset, lanes);
-    else if (!along_keys) x = k_.splat(k_.load(type.getElementType(), base, offset, 1), lanes);
-    else {
-      IR valid = b_.CreateSub(k_.i64(scores_.n - 1), column);
-      x = llvm::PoisonValue::get(k_.vector(k_.compute_type(type.getElementType()), lanes));
-      for (int i = 0; i < lanes; ++i) x = b_.CreateInsertElement(x, k_.load(type.getElementType(), base, b_.CreateAdd(offset, k_.min(k_.i64(i), valid)), 1), i);
-    }
-    if (type.getElementType().isInteger(1)) return b_.CreateSelect(x, score, llvm::ConstantFP::getInfinity(score->getType(), true));
-    return b_.CreateFAdd(score, x);
-  }
-
   // sums = sums * correction + weights · values
   void add_values(IR m, IR seen, IR first) {
     k_.loop(k_.i64(0), k_.i64(sums_.n), o_.nr, [&](IR n) {
@@ -229,68 +280,32 @@ class AttentionEmitter {
   }
 
   void finish(IR head, IR m0, IR rows) {
-    Value out = op_.getResult(0), logarithm = op_.getResult(1);
+    Value out = c_.fusion.product->getResult(0), logarithm = c_.fusion.product->getResult(1);
     k_.loop(k_.i64(0), rows, [&](IR i) {
       IR row = k_.add(k_.mul(head, scores_.m), b_.CreateAdd(m0, i)), total = load(scratch(totals_at_, i), 1);
       total = b_.CreateSelect(b_.CreateFCmpOEQ(total, f32(0)), f32(1), total);  // a row that is masked out as a whole
       IR factor = b_.CreateFDiv(f32(1), total);
       auto put = [&](IR n, int lanes) {
-        IR panel = b_.CreateSub(n, b_.CreateURem(n, k_.i64(o_.nr)));
-        IR sum = load(scratch(sums_at_, b_.CreateAdd(k_.mul(panel, rows_), b_.CreateAdd(k_.mul(i, o_.nr), b_.CreateSub(n, panel)))), lanes);
-        k_.store(element(out), b_.CreateFMul(sum, k_.splat(factor, lanes)), c_.buffer(out), k_.add(k_.mul(row, sums_.n), n), lanes);
+        IR sum = b_.CreateFMul(load(sums(o_, sums_at_, rows_, i, n), lanes), k_.splat(factor, lanes));
+        k_.store(element(out), sum, c_.buffer(out), k_.add(k_.mul(row, sums_.n), n), lanes);
       };
       k_.along(k_.i64(sums_.n), o_.lanes, put);
       k_.store(element(logarithm), b_.CreateFAdd(emit_log(k_, total), load(scratch(largest_at_, i), 1)), c_.buffer(logarithm), row, 1);
     });
   }
 
-  KernelContext& c_;
-  KernelEmitter& k_;
-  llvm::IRBuilder<>& b_;
-  CompositeOp op_;
-  Operand q_, key_, value_;
-  MatmulSpec scores_, sums_;
-  Panels s_, o_;
-  bool causal_ = false;
-  double scale_ = 1;
+  MatmulSpec sums_;
+  Panels o_;
   int64_t rows_ = 0, keys_ = 0;  // queries of a task, keys of a block
   int64_t queries_at_ = 0, keys_at_ = 0, values_at_ = 0, scores_at_ = 0, sums_at_ = 0, largest_at_ = 0, totals_at_ = 0, corrections_at_ = 0;  // places in scratch
 };
 
 }  // namespace
 
-bool is_attention(Operation* operation) {
-  auto op = dyn_cast_or_null<CompositeOp>(operation);
-  if (!op || op.getName() != "aten.scaled_dot_product_attention" || op.getNumResults() != 2 || op.getNumOperands() < 3 || op.getNumOperands() > 4) return false;
-  auto p = op.getCompositeAttributes() ? op.getCompositeAttributes().getAs<FloatAttr>("dropout_p") : FloatAttr();
-  if (p && p.getValueAsDouble() != 0) return false;
-  auto query = shaped(op.getOperand(0));
-  for (int i = 0; i < 3; ++i) {
-    auto type = shaped(op.getOperand(i));
-    if (type.getRank() != 4 || type.getNumElements() == 0 || type.getElementType() != query.getElementType()) return false;
-    if (query.getDimSize(1) % type.getDimSize(1)) return false;
-  }
-  if (!query.getElementType().isF32() && !query.getElementType().isBF16() && !query.getElementType().isF16()) return false;
-  if (op.getNumOperands() == 3) return true;
-  // A mask that broadcasts to the scores.
-  auto mask = shaped(op.getOperand(3));
-  int64_t scores[] = {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), shaped(op.getOperand(1)).getDimSize(2)};
-  if (mask.getRank() < 1 || mask.getRank() > 4 || !(mask.getElementType().isInteger(1) || isa<FloatType>(mask.getElementType())) || mask.getElementType().isF64()) return false;
-  for (int64_t d = 0; d < mask.getRank(); ++d)
-    if (mask.getDimSize(d) != 1 && mask.getDimSize(d) != scores[d + 4 - mask.getRank()]) return false;
-  return true;
-}
-
 llvm::Error emit_attention(KernelContext& c) {
-  auto op = cast<CompositeOp>(c.fusion.product);
-  auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
-  Operand operands[3];
-  for (int i = 0; i < 3; ++i) {
-    auto view = view_of(op.getOperand(i), is_buffer);
-    if (!view) return llvm::createStringError("aten.scaled_dot_product_attention: operand %d has no strided form", i);
-    operands[i] = {*view, element(op.getOperand(i)), c.buffer(view->base)};
-  }
-  AttentionEmitter(c, op, operands[0], operands[1], operands[2]).run();
+  auto operands = head_arrays(c, 3);
+  if (!operands) return operands.takeError();
+  ForwardEmitter(c, *operands, c.fusion.product->getNumOperands() > 3 ? c.fusion.product->getOperand(3) : Value()).run();
   return llvm::Error::success();
 }
 

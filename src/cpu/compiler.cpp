@@ -120,7 +120,7 @@ class NativeProgram final : public Program {
 
 // What a kernel does, in short: its kind, the types it works on, its operations.
 std::string label_of(const Fusion& fusion) {
-  static constexpr const char* kinds[] = {"rows", "reduce", "concatenate", "dot", "convolution", "attention", "window", "select_and_scatter", "scatter", "sort", "composite"};
+  static constexpr const char* kinds[] = {"rows", "reduce", "concatenate", "dot", "convolution", "attention", "attention_gradient", "window", "select_and_scatter", "scatter", "sort", "composite"};
   std::string text = kinds[fusion.kind];
   llvm::raw_string_ostream out(text);
   auto type = [&](Value v) { out << ' ' << cast<RankedTensorType>(v.getType()).getElementType() << '['; llvm::interleave(shaped(v).getShape(), out, "x"); out << ']'; };
@@ -181,6 +181,7 @@ llvm::Error emit(KernelContext& c) {
     case Fusion::Dot: return emit_dot(c);
     case Fusion::Convolution: return emit_convolution(c);
     case Fusion::Attention: return emit_attention(c);
+    case Fusion::AttentionGradient: return emit_attention_gradient(c);
     case Fusion::Window: return emit_window(c);
     case Fusion::SelectAndScatter: return emit_select_and_scatter(c);
     case Fusion::Scatter: return emit_scatter(c);
@@ -288,7 +289,7 @@ LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_p
   composite::load_plugins_from_environment();
   return composite::decompose(module, [&](CompositeOp op) {
     auto choice = composite::choose_kernel(op);
-    bool ours = !choice.kernel && is_attention(op);
+    bool ours = !choice.kernel && attention_kind(op);
     report.add(op, choice.kernel ? "kernel " + choice.provider : ours ? "kernel cresset" : "decomposed", choice.reason);
     if (choice.kernel) foreign[op] = std::move(choice.kernel);
     return !foreign.contains(op) && !ours;

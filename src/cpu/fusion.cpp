@@ -97,7 +97,7 @@ class Fuser {
                     .Case("select_and_scatter", Fusion::SelectAndScatter)
                     .Case("scatter", Fusion::Scatter)
                     .Case("sort", Fusion::Sort)
-                    .Case("composite", is_attention(op) && !is_foreign_(op) ? Fusion::Attention : Fusion::Composite)
+                    .Case("composite", is_foreign_(op) ? Fusion::Composite : attention_kind(op).value_or(Fusion::Composite))
                     .Default(std::nullopt);
     if (!kind) return op->emitOpError("is not supported by the CPU compiler");
     if (Fusion* user = epilogue_of(op, uses)) {
@@ -106,7 +106,7 @@ class Fuser {
       return join(op, *user, Fusion::Element), success();
     }
     Fusion& fusion = start(op, *kind, Fusion::Element);
-    if (llvm::is_contained({Fusion::Dot, Fusion::Convolution, Fusion::Attention}, *kind)) fusion.product = op;
+    if (llvm::is_contained({Fusion::Dot, Fusion::Convolution, Fusion::Attention, Fusion::AttentionGradient}, *kind)) fusion.product = op;
     if (*kind == Fusion::Reduce) fusion.shape.assign(shaped(op->getOperand(0)).getShape().begin(), shaped(op->getOperand(0)).getShape().end());
     return success();
   }
@@ -182,7 +182,8 @@ class Fuser {
       case Fusion::Reduce:
       case Fusion::Concatenate: return true;
       case Fusion::Dot:
-      case Fusion::Attention: return is_view(op) && use.operand < 3 && feeds_product(use.user, *use.fusion) && is_strided(op);
+      case Fusion::Attention:
+      case Fusion::AttentionGradient: return is_view(op) && use.operand < (use.fusion->kind == Fusion::AttentionGradient ? 6 : 3) && feeds_product(use.user, *use.fusion) && is_strided(op);
       case Fusion::Composite: return isa<ReshapeOp>(op);
       default: return isa<ReshapeOp>(op) || (is_splat(op) && shaped(op->getResult(0)).getRank() == 0);  // the same bytes: see Slots
     }

@@ -27,6 +27,7 @@ struct Fusion {
     Dot,
     Convolution,
     Attention,    ///< aten.scaled_dot_product_attention, whole
+    AttentionGradient,
     Window,       ///< reduce_window
     SelectAndScatter,
     Scatter,
@@ -42,7 +43,7 @@ struct Fusion {
   Kind kind;
   int last = 0;                                   ///< position of its last operation: kernels run in this order
   llvm::SmallVector<int64_t> shape;               ///< of Rows, Reduce, and of what a product's epilogue writes
-  mlir::Operation* product = nullptr;             ///< dot, convolution or attention; with roles beside it, these are its epilogue
+  mlir::Operation* product = nullptr;             ///< dot, convolution, attention or its gradient; with roles beside it, these are its epilogue
   llvm::MapVector<mlir::Operation*, Role> roles;  ///< program order after fuse()
   llvm::SetVector<mlir::Value> outputs, inputs;   ///< buffers written and read
 };
@@ -61,8 +62,8 @@ struct ProductShape {
 };
 std::optional<ProductShape> product_shape(mlir::Operation* product);
 
-/// Whether there is a kernel for this composite, so that it need not be decomposed.
-bool is_attention(mlir::Operation* op);
+/// The kind of kernel for this composite, if there is one, so that it need not be decomposed.
+std::optional<Fusion::Kind> attention_kind(mlir::Operation* op);
 
 /// In the order of execution; `is_foreign` tells the composites that somebody else's kernel runs. Fails, with an error at it, on an
 /// operation that no kernel can hold.

@@ -49,6 +49,7 @@ llvm::Error emit_concatenate(KernelContext& c);
 llvm::Error emit_dot(KernelContext& c);
 llvm::Error emit_convolution(KernelContext& c);
 llvm::Error emit_attention(KernelContext& c);
+llvm::Error emit_attention_gradient(KernelContext& c);
 llvm::Error emit_window(KernelContext& c);
 llvm::Error emit_select_and_scatter(KernelContext& c);
 llvm::Error emit_scatter(KernelContext& c);

@@ -47,6 +47,7 @@ class Panels {
   int depth;             ///< elements along K in a unit
   int bytes, lanes, vectors;
   int64_t mr, nr;
+  int64_t columns() const { return s_.n; }
 
   /// Elements along the dimension of unit stride, in the type of the sums.
   IR load_a(IR batch, IR m, IR k, int lanes);

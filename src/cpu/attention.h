@@ -1,0 +1,69 @@
+// What attention and its gradient have in common: operands head by head, products of their widths, scale and masks.
+#pragma once
+
+#include "cpu/panels.h"
+
+namespace cresset::cpu {
+
+/// [batch, heads, positions, width], or without the width, as a strided array.
+struct HeadArray {
+  View view;
+  mlir::Type type;
+  IR base;
+  int64_t heads() const { return view.shape[1]; }
+  int64_t length() const { return view.shape[2]; }
+  int64_t width() const { return view.shape[3]; }
+  bool is_dense() const { return view.strides[3] == 1; }
+};
+
+/// The strided arrays of a composite's first `count` operands.
+llvm::Expected<llvm::SmallVector<HeadArray>> head_arrays(KernelContext& c, int count);
+
+/// Emits a composite whose operands include query, key and value; the mask may be absent.
+class AttentionEmitter {
+ protected:
+  AttentionEmitter(KernelContext& c, HeadArray query, HeadArray key, HeadArray value, mlir::Value mask);
+
+  IR f32(double x) { return llvm::ConstantFP::get(b_.getFloatTy(), x); }
+  int64_t reserve(int64_t floats) { return c_.kernel.reserve(floats * 4); }
+  IR scratch(int64_t at, IR index) { return b_.CreateInBoundsGEP(b_.getFloatTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index); }
+  IR load(IR address, int lanes) { return b_.CreateAlignedLoad(k_.vector(b_.getFloatTy(), lanes), address, llvm::Align(4)); }
+  void store(IR x, IR address) { b_.CreateAlignedStore(x, address, llvm::Align(4)); }
+  /// Columns [n, n + lanes) of row i of sums that lie in panels of `height` rows.
+  IR sums(const Panels& p, int64_t at, int64_t height, IR i, IR n) {
+    IR panel = b_.CreateSub(n, b_.CreateURem(n, k_.i64(p.nr)));
+    return scratch(at, b_.CreateAdd(k_.mul(panel, height), b_.CreateAdd(k_.mul(i, p.nr), b_.CreateSub(n, panel))));
+  }
+
+  /// The place of an element. `head` is the query's, flat over batch and heads, also where several share keys and values.
+  IR offset(const HeadArray& operand, IR head, IR position, IR column);
+  /// rows · columnsᵀ, head by head.
+  MatmulSpec product_of_widths(const HeadArray& rows, const HeadArray& columns);
+  /// f32 · rows, head by head; `count` rows of f32.
+  MatmulSpec product_with_rows(int64_t count, const HeadArray& rows);
+  /// Packed rows from m to m + group times the `seen` packed columns, to [row - m][pitch].
+  void multiply_widths(Panels& p, int64_t width, int64_t rows_at, IR m, int64_t group, int64_t columns_at, IR seen, int64_t to, int64_t pitch);
+
+  /// How many keys from n0 on the query sees of the first `seen` ones.
+  IR visible_keys(IR row, IR n0, IR seen);
+  /// Whether the column, counted from n0, is one of them, lane by lane.
+  IR is_visible(IR column, IR visible);
+  /// The product of a query and keys from n0 + column on, scaled and masked; -inf where it is not visible.
+  IR score(IR product, IR head, IR row, IR n0, IR column, IR is_visible);
+
+  KernelContext& c_;
+  KernelEmitter& k_;
+  llvm::IRBuilder<>& b_;
+  HeadArray query_, key_, value_;
+  mlir::Value mask_;
+  MatmulSpec scores_;
+  Panels s_;
+  bool causal_ = false;
+  double scale_ = 1;
+
+ private:
+  std::pair<IR, IR> place(IR head);
+  IR masked(IR score, IR head, IR row, IR column);
+};
+
+}  // namespace cresset::cpu
