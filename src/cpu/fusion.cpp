@@ -20,6 +20,11 @@ bool is_expensive(Operation* op) {
   return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, TanOp, Atan2Op, CbrtOp, Expm1Op, Log1pOp, RsqrtOp, SqrtOp, DivOp,
              RemOp, CustomCallOp, GatherOp, DynamicUpdateSliceOp, PadOp>(op);
 }
+// Whether something expensive is computed on the way to `op`, at as many elements.
+bool has_expensive_part(Operation* op, int depth = 0) {
+  if (!op || !is_elementwise(op) || depth > 8) return false;
+  return is_expensive(op) || llvm::any_of(op->getOperands(), [&](Value v) { return has_expensive_part(v.getDefiningOp(), depth + 1); });
+}
 
 SmallVector<int64_t> without_trailing_ones(ArrayRef<int64_t> shape) {
   while (!shape.empty() && shape.back() == 1) shape = shape.drop_back();
@@ -123,7 +128,9 @@ class Fuser {
       if (auto role = role_in(op, uses, *first)) return join(op, *first, *role);
       bool alone = !escapes && llvm::all_of(uses, [&](const Use& u) { return u.fusion == first && takes_inline(u, op); });
       bool repeated = !is_aligned_reader(*first, uses);
-      if (alone && !(repeated && is_expensive(op)) && inline_depth(op) < 24) return join(op, *first, Fusion::Inline);
+      // A channel's scale, say, which all of its positions share.
+      bool shared = shaped(op->getResult(0)).getNumElements() * 64 <= product(first->shape) && has_expensive_part(op);
+      if (alone && !shared && !(repeated && is_expensive(op)) && inline_depth(op) < 24) return join(op, *first, Fusion::Inline);
     }
     Fusion& fusion = start(op, Fusion::Rows, Fusion::Element);
     fusion.shape.assign(shaped(op->getResult(0)).getShape().begin(), shaped(op->getResult(0)).getShape().end());
