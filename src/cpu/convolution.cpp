@@ -57,6 +57,7 @@ bool Geometry::is_dense(int64_t Axis::*size, int64_t Axis::*stride) const {
 namespace {
 
 constexpr int64_t kMostColumns = 512;  // of a block
+constexpr int64_t kLargeWindow = 16;   // as many places as the widest vector has lanes
 
 class ImplicitProduct {
  public:
@@ -73,11 +74,20 @@ class ImplicitProduct {
     spec.a_offset = [&](IR group, IR m, IR k) { return kernel_offset(group, m, k); };
     bool forward = llvm::none_of(g_.axes, [](const Axis& a) { return a.reversed; });
     spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride) && (g_.in_features == 1 || g_.kernel_in == window_size_);
-    // Whole windows, if they are small: then their masks serve all the channels of a block.
-    whole_windows_ = window_size_ <= 512;
-    if (whole_windows_) spec.k_unit = window_size_;
-    spec.pack_b = [&](const MatmulSpec::Block& block) { is_pointwise() ? pack_pixels(block) : pack_windows(block); };
-    if (is_pointwise()) spec.pack_scratch = kMostColumns * 2 * 8;
+    if (is_large_window()) {
+      spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride);
+      spec.k_run = window_size_, spec.k_unit = kLargeWindow;
+      spec.pack_b = [&](const MatmulSpec::Block& block) { pack_along_windows(block); };
+      spec.pack_scratch = (kMostColumns * 2 + image_size_ * kLargeWindow) * 8;
+    } else if (is_pointwise()) {
+      spec.pack_b = [&](const MatmulSpec::Block& block) { pack_pixels(block); };
+      spec.pack_scratch = kMostColumns * 2 * 8;
+    } else {
+      // Whole windows, if they are small: then their masks serve all the channels of a block.
+      whole_windows_ = window_size_ <= 512;
+      if (whole_windows_) spec.k_unit = window_size_;
+      spec.pack_b = [&](const MatmulSpec::Block& block) { pack_windows(block); };
+    }
     spec.store_vectors = product_shape(op_).has_value();
     spec.store = [&](IR group, IR m, IR n, IR sum, int lanes) { store(k_.add(k_.mul(group, g_.features), m), n, sum, lanes); };
     spec.streams = epilogue_streams(c_.fusion);
@@ -94,7 +104,9 @@ class ImplicitProduct {
   }
   void store(IR feature, IR n, IR sum, int lanes) {
     IR image = b_.CreateUDiv(n, k_.i64(image_size_)), position = b_.CreateURem(n, k_.i64(image_size_));
-    if (!product_shape(op_)) {
+    auto shape = product_shape(op_);
+    if (shape && features_first()) return emit_epilogue(c_, feature, n, sum, lanes);
+    if (!shape) {
       IR offset = k_.add(k_.mul(image, g_.out_image), k_.mul(feature, g_.out_feature));
       for (auto [axis, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) offset = k_.add(offset, k_.mul(i.base, axis.out_stride));
       return k_.store(g_.out_type, sum, c_.buffer(op_.getResult()), offset, lanes);
@@ -108,6 +120,7 @@ class ImplicitProduct {
       k_.loop(k_.i64(0), k_.i64(lanes), [&](IR lane) { store(feature, b_.CreateAdd(n, lane), b_.CreateExtractElement(sum, lane), 1); });
     });
   }
+  bool features_first() { return op_.getDimensionNumbers().getOutputFeatureDimension() == 0; }
   // Whether positions n … n + lanes - 1 (as far as they exist) belong to one image.
   IR within_image(IR n, int64_t lanes) {
     if (g_.images == 1 || image_size_ % lanes == 0) return b_.getTrue();
@@ -130,9 +143,7 @@ class ImplicitProduct {
   };
   Lanes lanes_at(IR group, IR n, int lanes) {
     auto splat = [&](int64_t v) { return k_.splat(k_.i64(v), lanes); };
-    SmallVector<llvm::Constant*> steps;
-    for (int i = 0; i < lanes; ++i) steps.push_back(b_.getInt64(i));
-    IR all = b_.CreateAdd(k_.splat(n, lanes), llvm::ConstantVector::get(steps));
+    IR all = along(n, lanes);
     Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), b_.CreateUDiv(all, splat(image_size_)), {}};
     IR position = b_.CreateURem(all, splat(image_size_));
     if (g_.batch_groups > 1) result.image = b_.CreateAdd(result.image, k_.splat(k_.mul(group, g_.images), lanes));
@@ -263,6 +274,98 @@ class ImplicitProduct {
     return b_.CreateCall(function, llvm::InlineAsm::get(function, "", "=x,0", false), {b_.CreateSExt(lanes, type)});
   }
 
+  //===-- Large windows: the gradient of a kernel -------------------------------------------------------------------===//
+
+  // Vectors lie along the window, which is longer than the row of columns it is moved along; squares are transposed in registers.
+  bool is_large_window() const {
+    return window_size_ >= kLargeWindow && window_size_ > image_size_ && image_size_ <= 1024 &&
+           llvm::all_of(g_.axes, [](const Axis& a) { return a.base_dilation == 1; });
+  }
+
+  // Noted first: for each column its offset and its position. Then for each vector of places in the window: where they lie in
+  // the input, and which of them do, for each position.
+  void pack_along_windows(const MatmulSpec::Block& p) {
+    auto* i64 = b_.getInt64Ty();
+    auto column = [&](IR n, int64_t what) { return b_.CreateInBoundsGEP(i64, p.scratch, k_.add(k_.mul(n, 2), k_.i64(what))); };
+    auto* mask_type = k_.vector(b_.getIntNTy(std::max<int>(element_bytes(g_.in_type), 1) * 8), p.lanes);
+    auto mask_of = [&](IR position) { return b_.CreateInBoundsGEP(mask_type, b_.CreateConstInBoundsGEP1_64(i64, p.scratch, kMostColumns * 2), position); };
+    auto shifts = [&](IR position) {
+      SmallVector<IR> result;
+      for (auto [axis, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) result.push_back(k_.mul(i.base, axis.step));
+      return result;
+    };
+    k_.loop(k_.i64(0), k_.mul(b_.CreateUDiv(b_.CreateAdd(p.n, k_.i64(p.width - 1)), k_.i64(p.width)), p.width), [&](IR j) {
+      IR n = k_.min(k_.add(p.n0, j), k_.i64(g_.images * image_size_ - 1)), position = b_.CreateURem(n, k_.i64(image_size_));
+      IR image = b_.CreateUDiv(n, k_.i64(image_size_));
+      if (g_.batch_groups > 1) image = b_.CreateAdd(image, k_.mul(p.batch, g_.images));
+      IR offset = k_.mul(image, g_.in_image);
+      for (auto [axis, shift] : llvm::zip(g_.axes, shifts(position))) offset = k_.add(offset, k_.mul(shift, axis.in_stride));
+      b_.CreateStore(offset, column(j, 0));
+      b_.CreateStore(position, column(j, 1));
+    });
+    IR channel = b_.CreateUDiv(p.k0, k_.i64(window_size_)), first = b_.CreateSub(p.k0, k_.mul(channel, window_size_));
+    IR base = channel_base(p.batch, channel);
+    auto* type = k_.compute_type(g_.out_type);
+    k_.loop(k_.i64(0), p.k, p.lanes, [&](IR u) {
+      // The input's elements under the window at position 0; a window that ends within the vector ends the block.
+      auto places = along(k_.add(first, u), p.lanes);
+      IR exists = b_.CreateICmpULT(places, k_.splat(k_.add(first, p.k), p.lanes)), offset = llvm::Constant::getNullValue(places->getType());
+      SmallVector<IR> origin(g_.axes.size());
+      for (size_t d = g_.axes.size(); d-- > 0;) {
+        const Axis& a = g_.axes[d];
+        auto splat = [&](int64_t v) { return k_.splat(k_.i64(v), p.lanes); };
+        IR i = d ? b_.CreateURem(places, splat(a.window)) : places;
+        if (d) places = b_.CreateUDiv(places, splat(a.window));
+        origin[d] = b_.CreateSub(b_.CreateMul(i, splat(a.dilation)), splat(a.low));
+        offset = b_.CreateAdd(offset, b_.CreateMul(origin[d], splat(a.in_stride)));
+      }
+      k_.loop(k_.i64(0), k_.i64(image_size_), [&](IR position) {
+        IR valid = exists;
+        for (auto [a, from, shift] : llvm::zip(g_.axes, origin, shifts(position)))
+          valid = b_.CreateAnd(valid, b_.CreateICmpULT(b_.CreateAdd(from, k_.splat(shift, p.lanes)), k_.splat(k_.i64(a.reach()), p.lanes)));
+        b_.CreateAlignedStore(b_.CreateSExt(valid, mask_type), mask_of(position), llvm::Align(8));
+      });
+      bool masked = neighbours_in_window() && k_.target.lanes > 4 && element_bytes(g_.in_type) >= 4;
+      IR start = b_.CreateExtractElement(offset, uint64_t(0));
+      auto load = [&](IR j) {
+        IR shift = b_.CreateLoad(i64, column(j, 0));
+        IR valid = b_.CreateAlignedLoad(mask_type, mask_of(b_.CreateLoad(i64, column(j, 1))), llvm::Align(8));
+        valid = b_.CreateICmpSLT(valid, llvm::Constant::getNullValue(mask_type));
+        IR v;
+        if (masked) {
+          auto* memory = k_.vector(k_.memory_type(g_.in_type), p.lanes);
+          IR from = b_.CreateGEP(k_.memory_type(g_.in_type), base, k_.add(start, shift));
+          v = k_.from_memory(g_.in_type, b_.CreateMaskedLoad(memory, from, llvm::Align(element_bytes(g_.in_type)), valid, llvm::Constant::getNullValue(memory)));
+        } else {  // outside the image the first element is read and thrown away
+          IR safe = b_.CreateSelect(valid, b_.CreateAdd(offset, k_.splat(shift, p.lanes)), llvm::Constant::getNullValue(offset->getType()));
+          v = k_.gather(g_.in_type, base, safe, p.lanes);
+          v = b_.CreateSelect(valid, v, llvm::Constant::getNullValue(v->getType()));
+        }
+        return convert(v, v->getType()->getWithNewType(type));
+      };
+      k_.loop(k_.i64(0), p.n, p.width, [&](IR n) {
+        for (int64_t at = 0; at < p.width; at += p.lanes) {
+          IRs square;
+          for (int64_t j = 0; j < p.lanes; ++j) square.push_back(load(k_.add(n, k_.i64(at + j))));
+          Panels::transpose(b_, square);
+          for (int64_t i = 0; i < p.lanes; ++i)
+            b_.CreateAlignedStore(square[i], b_.CreateInBoundsGEP(type, p.panel(n), k_.add(k_.mul(k_.add(u, k_.i64(i)), p.width), k_.i64(at))), llvm::Align(16));
+        }
+      });
+    });
+  }
+  // Whether neighbouring places in the window read neighbouring elements.
+  bool neighbours_in_window() const {
+    for (auto [i, a] : llvm::enumerate(g_.axes))
+      if (a.dilation != 1 || a.base_dilation != 1 || (i > 0 && a.in != a.window)) return false;
+    return g_.is_dense(&Axis::in, &Axis::in_stride);
+  }
+  IR along(IR first, int lanes) {
+    SmallVector<llvm::Constant*> steps;
+    for (int i = 0; i < lanes; ++i) steps.push_back(b_.getInt64(i));
+    return b_.CreateAdd(k_.splat(first, lanes), llvm::ConstantVector::get(steps));
+  }
+
   IR channel_base(IR group, IR channel) {
     if (g_.groups > 1) channel = k_.add(channel, k_.mul(group, g_.in_features));
     return b_.CreateGEP(k_.memory_type(g_.in_type), c_.buffer(op_.getLhs()), k_.mul(channel, g_.in_feature));
@@ -288,7 +391,7 @@ class ImplicitProduct {
 llvm::Error emit_convolution(KernelContext& c) {
   auto op = cast<ConvolutionOp>(c.fusion.product);
   Geometry g(op);
-  if (!product_shape(op) || !is_depthwise(g, c.k.target)) {
+  if (!product_shape(op) || op.getDimensionNumbers().getOutputBatchDimension() != 0 || !is_depthwise(g, c.k.target)) {
     ImplicitProduct(c, op, g).run();
     return llvm::Error::success();
   }

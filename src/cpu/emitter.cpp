@@ -135,7 +135,7 @@ void KernelEmitter::store(mlir::Type t, IR value, IR base, IR offset, int lanes)
 
 IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
   if (lanes == 1) return load(t, base, offsets, 1);
-  auto* type = memory_type(t);
+  auto* type = t.isBF16() ? b.getInt16Ty() : memory_type(t);  // single bf16s might pass through a function
   IR result = llvm::PoisonValue::get(vector(type, lanes));
   for (int i = 0; i < lanes; ++i) {
     IR address = b.CreateInBoundsGEP(type, base, b.CreateExtractElement(offsets, i));

@@ -330,9 +330,11 @@ std::optional<ProductShape> product_shape(Operation* op) {
   if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
     auto dims = convolution.getDimensionNumbers();
     auto shape = shaped(convolution).getShape();
-    bool plain = dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 && llvm::is_sorted(dims.getOutputSpatialDimensions()) &&
-                 convolution.getBatchGroupCount() == 1;
-    if (plain && product(shape)) return ProductShape{shape[0] * shape[1], product(shape.drop_front(2))};
+    if (!llvm::is_sorted(dims.getOutputSpatialDimensions()) || !product(shape)) return std::nullopt;
+    if (dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 && convolution.getBatchGroupCount() == 1)
+      return ProductShape{shape[0] * shape[1], product(shape.drop_front(2))};
+    // The gradient of a kernel: positions of all "images" are neighbours.
+    if (dims.getOutputFeatureDimension() == 0 && dims.getOutputBatchDimension() == 1) return ProductShape{shape[0], product(shape.drop_front(1))};
   }
   return std::nullopt;
 }

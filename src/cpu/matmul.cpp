@@ -16,7 +16,7 @@ class MatmulEmitter {
  public:
   MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(c.k, s), mr_(p_.mr), nr_(p_.nr) {}
 
-  void run() {
+  void emit() {
     choose_blocks();
     int64_t m_blocks = ceil_div(s_.m, mc_), n_blocks = ceil_div(s_.n, nb_);
     c_.kernel.tasks = s_.batch * m_blocks * n_blocks;
@@ -38,7 +38,7 @@ class MatmulEmitter {
     bool many = k_.target.registers == 32;
     // A panel of B takes half of the L1 cache. Large blocks, because each row of blocks packs its part of B again and each column its part of A;
     // that A then comes from L3 does not show, it is read in order.
-    kc_ = equal_part(std::max<int64_t>(s_.k, 1), (many ? 36 : 16) * 1024 / (nr_ * p_.bytes) * p_.depth, std::max<int64_t>(s_.k_unit, p_.depth));
+    kc_ = equal_part(std::max<int64_t>(run(), 1), (many ? 36 : 16) * 1024 / (nr_ * p_.bytes) * p_.depth, std::max<int64_t>(s_.k_unit, p_.depth));
     mc_ = equal_part(s_.m, by_rows() ? 192 : many ? 768 : 512, mr_);
     nb_ = equal_part(s_.n, many ? 480 : 384, nr_);
     auto tasks = [&] { return s_.batch * ceil_div(s_.m, mc_) * ceil_div(s_.n, nb_); };
@@ -48,7 +48,8 @@ class MatmulEmitter {
     // Few columns use an element of A too seldom to pay for packing it.
     in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && k_.memory_type(s_.a_type) == p_.unit;
   }
-  bool is_split() const { return s_.k > kc_; }
+  int64_t run() const { return s_.k_run ? s_.k_run : s_.k; }
+  bool is_split() const { return s_.k > std::min(kc_, run()); }
   bool by_rows() const { return s_.streams > 3; }
   bool keeps_block() const { return is_split() || by_rows(); }
 
@@ -68,15 +69,11 @@ class MatmulEmitter {
   void block(IR batch, IR m0, IR n0) {
     auto size = [&](int64_t all, int64_t part, IR from) { return all % part == 0 ? k_.i64(part) : k_.min(k_.i64(part), b_.CreateSub(k_.i64(all), from)); };
     Block at{batch, m0, n0, nullptr, size(s_.m, mc_, m0), size(s_.n, nb_, n0), nullptr};
-    k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(s_.k, 1)), kc_, [&](IR k0) {
-      at.k0 = k0;
-      at.k = s_.k ? size(s_.k, kc_, k0) : k_.i64(0);
-      if (!in_place_) k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { p_.pack_a(batch, b_.CreateAdd(m0, m), k0, at.k, panel_a(m)); });
-      auto panel = [&](IR n) { return panel_b(n); };
-      if (s_.pack_b) s_.pack_b({batch, k0, n0, at.k, at.n, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
-      else p_.pack_b(batch, n0, at.n, k0, at.k, panel);
-      k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
-        k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { tile(at, m, n); });
+    k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(s_.k, 1)), std::max<int64_t>(run(), 1), [&](IR begin) {
+      k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(run(), 1)), kc_, [&](IR k) {
+        at.k0 = k_.add(begin, k);
+        at.k = s_.k ? size(run(), kc_, k) : k_.i64(0);
+        step(at);
       });
     });
     if (by_rows())
@@ -85,6 +82,17 @@ class MatmulEmitter {
           k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { write_row(at, m, i, n, sums_of(m, n)); });
         });
       });
+  }
+
+  // What one block of K adds to the block of C.
+  void step(const Block& at) {
+    if (!in_place_) k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { p_.pack_a(at.batch, b_.CreateAdd(at.m0, m), at.k0, at.k, panel_a(m)); });
+    auto panel = [&](IR n) { return panel_b(n); };
+    if (s_.pack_b) s_.pack_b({at.batch, at.k0, at.n0, at.k, at.n, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
+    else p_.pack_b(at.batch, at.n0, at.n, at.k0, at.k, panel);
+    k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
+      k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { tile(at, m, n); });
+    });
   }
 
   void tile(const Block& at, IR m, IR n) {
@@ -152,7 +160,7 @@ class MatmulEmitter {
 
 void emit_matmul(KernelContext& c, const MatmulSpec& spec) {
   if (is_thin(spec)) emit_thin_matmul(c, spec);
-  else MatmulEmitter(c, spec).run();
+  else MatmulEmitter(c, spec).emit();
 }
 
 }  // namespace cresset::cpu

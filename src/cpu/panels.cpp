@@ -99,7 +99,7 @@ void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
       for (IR row : rows) v.push_back(depth == 1 ? load_a(batch, row, element_at(u), side) : pairs_along_k(s_.a, s_.a_offset(batch, row, element_at(u)), side));
       if (mr == 1) return put(v[0], panel, u);
       v.resize(side, llvm::PoisonValue::get(v[0]->getType()));
-      transpose(v);
+      transpose(b_, v);
       for (int i = 0; i < side; ++i) put(v[i], panel, k_.mul(k_.add(u, k_.i64(i)), mr));
     });
   k_.loop(squares, all, [&](IR u) {
@@ -148,7 +148,7 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
         IR column = columns[v * lanes + i];
         rows.push_back(depth == 1 ? load_b(batch, element_at(u), column, lanes) : pairs_along_k(s_.b, s_.b_offset(batch, element_at(u), column), lanes));
       }
-      transpose(rows);
+      transpose(b_, rows);
       for (int i = 0; i < lanes; ++i) put(rows[i], panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
     }
   });
@@ -161,7 +161,7 @@ IR Panels::pairs_along_k(IR base, IR offset, int count) {
 }
 
 // log2(n) rounds of interleaving row i with row i + n/2.
-void Panels::transpose(IRs& rows) {
+void Panels::transpose(llvm::IRBuilder<>& b, IRs& rows) {
   int n = int(rows.size());
   SmallVector<int> low, high;
   for (int i = 0; i < n / 2; ++i) {
@@ -171,8 +171,8 @@ void Panels::transpose(IRs& rows) {
   for (int round = 1; round < n; round *= 2) {
     IRs next(n);
     for (int i = 0; i < n / 2; ++i) {
-      next[2 * i] = b_.CreateShuffleVector(rows[i], rows[i + n / 2], low);
-      next[2 * i + 1] = b_.CreateShuffleVector(rows[i], rows[i + n / 2], high);
+      next[2 * i] = b.CreateShuffleVector(rows[i], rows[i + n / 2], low);
+      next[2 * i + 1] = b.CreateShuffleVector(rows[i], rows[i + n / 2], high);
     }
     rows = next;
   }

@@ -26,6 +26,7 @@ struct MatmulSpec {
   std::function<void(const Block&)> pack_b;
   int64_t pack_scratch = 0;
   int64_t k_unit = 1;  ///< blocks of K are multiples of it
+  int64_t k_run = 0;   ///< unless 0, blocks of K don't cross its multiples, between which neighbours in K need not be neighbours in memory
   /// Whether neighbours in that dimension are neighbours in memory.
   bool a_unit_k = false, a_unit_m = false, b_unit_n = false, b_unit_k = false;
 
@@ -60,6 +61,8 @@ class Panels {
   /// sums[i][v] + sum over the `count` elements along K of a(i, k) * panel[k][v]; `a` gives the address of a unit, k counts units.
   IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums);
   IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
+  /// As many vectors as each has lanes, turned: a square.
+  static void transpose(llvm::IRBuilder<>& b, IRs& rows);
   IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
 
  private:
@@ -71,7 +74,6 @@ class Panels {
   IR unit_of_b(IR batch, IR k, IR n, IR end, int lanes);
   IR product(IR a, IR b, IR sum);
   void put(IR value, IR panel, IR index);
-  void transpose(IRs& rows);
   void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
   IR pairs_along_k(IR base, IR offset, int count);
   void pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel);
