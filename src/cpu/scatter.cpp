@@ -1,4 +1,4 @@
-// Scatter and sort. Updates are applied one after the other, so that the result does not depend on the threads.
+// Scatter and sort. Updates of the same place are applied one after the other, so that the result does not depend on the threads.
 #include <algorithm>
 #include <numeric>
 
@@ -20,28 +20,31 @@ llvm::Error emit_scatter(KernelContext& c) {
   auto op = cast<ScatterOp>(c.fusion.roles.back().first);
   auto dims = op.getScatterDimensionNumbers();
   auto input = shaped(op.getInputs()[0]), update = shaped(op.getUpdates()[0]), indices = shaped(op.getScatterIndices());
-  c.kernel.tasks = 1;
-  c.kernel.cost = double(input.getNumElements()) * 4;
-
-  for (auto [from, to] : llvm::zip(op.getInputs(), op.getResults())) {
-    if (!c.slots.has(to)) return llvm::createStringError("stablehlo.scatter: every result must be used");
-    int lanes = k.target.lanes;
-    int64_t count = input.getNumElements(), main = count / lanes * lanes;
-    for (auto [lo, hi, n] : {std::tuple(int64_t(0), main, lanes), std::tuple(main, count, 1)})
-      k.loop(k.i64(lo), k.i64(hi), n, [&, from = from, to = to, n = n](IR i) {
-        Indices flat(input.getRank(), Index{k.i64(0), 0, int64_t(1) << 40});
-        flat.back() = {i, n > 1 ? 1 : 0, n};
-        k.store(element(to), c.elements(n).emit(from, flat), c.buffer(to), i, n);
-      });
-  }
-
   auto window = dims.getUpdateWindowDims();
   SmallVector<int64_t> batch_dims, batch_shape, window_shape;
   for (int64_t d = 0; d < update.getRank(); ++d)
     if (llvm::is_contained(window, d)) window_shape.push_back(update.getDimSize(d));
     else batch_dims.push_back(d), batch_shape.push_back(update.getDimSize(d));
-  k.loop(k.i64(0), k.i64(product(batch_shape)), [&](IR which) {
-    Indices batch = delinearise(k, batch_shape, which);
+  for (Value to : op.getResults())
+    if (!c.slots.has(to)) return llvm::createStringError("stablehlo.scatter: every result must be used");
+  // Scatters side by side, each into its own part of the input, are tasks.
+  auto in_batch = dims.getInputBatchingDims(), indices_batch = dims.getScatterIndicesBatchingDims();
+  bool side_by_side = !in_batch.empty() && in_batch[0] == 0 && indices_batch[0] == 0 && dims.getIndexVectorDim() != 0 && input.getRank() > 1;
+  int64_t parts = side_by_side ? input.getDimSize(0) : 1, elements = product(input.getShape());
+  c.kernel.tasks = parts;
+  c.kernel.cost = 4.0 * elements + (side_by_side ? 8.0 * product(update.getShape()) : 0);
+
+  auto copy_input = [&](IR part) {
+    for (auto [from, to] : llvm::zip(op.getInputs(), op.getResults()))
+      k.along(k.i64(elements / std::max<int64_t>(parts, 1)), k.target.lanes, [&, from = from, to = to](IR i, int lanes) {
+        Indices at(input.getRank(), Index{k.i64(0), 0, int64_t(1) << 40});
+        if (!at.empty()) at.back() = {i, lanes > 1 ? 1 : 0, lanes};
+        if (side_by_side) at.front() = {part, 0, 1};
+        auto e = c.elements(lanes);
+        k.store(element(to), e.emit(from, at), c.buffer(to), e.offset(input.getShape(), at).base, lanes);
+      });
+  };
+  auto update_one = [&](const Indices& batch) {
     // Where the window begins in the input, for each input dimension.
     IRs start(input.getRank(), k.i64(0));
     for (auto [component, d] : llvm::enumerate(dims.getScatterDimsToOperandDims())) {
@@ -77,6 +80,15 @@ llvm::Error emit_scatter(KernelContext& c) {
         IRs values = e.region(op.getUpdateComputation().front(), arguments);
         for (auto [r, v] : llvm::zip(op.getResults(), values)) k.store(element(r), v, c.buffer(r), offset, 1);
       });
+    });
+  };
+  if (side_by_side) batch_shape.front() = 1;
+  k.loop(k.begin(), k.end(), [&](IR part) {
+    copy_input(part);
+    k.loop(k.i64(0), k.i64(product(batch_shape)), [&](IR which) {
+      Indices batch = delinearise(k, batch_shape, which);
+      if (side_by_side) batch.front() = {part, 0, 1};
+      update_one(batch);
     });
   });
   return llvm::Error::success();

@@ -85,6 +85,18 @@ Value divisor(Builder& b, mlir::Type element, llvm::ArrayRef<int64_t> shape, con
 int64_t first_of(int64_t o, int64_t in, int64_t out) { return o * in / out; }
 int64_t end_of(int64_t o, int64_t in, int64_t out) { return ((o + 1) * in + out - 1) / out; }
 
+// Plane by plane, each gradient goes where the index says: no plane has to wait for another.
+Value scatter_planes(Builder& b, Value self, Value indices, Value grad_output) {
+  Value g = b.upcast(grad_output);
+  auto shape = shape_of(self);
+  int64_t plane = shape[shape.size() - 2] * shape.back(), planes = type_of(self).getNumElements() / std::max<int64_t>(plane, 1);
+  int64_t windows = planes ? type_of(g).getNumElements() / planes : 0;
+  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), {}, {1}, {0}, {0}, {1}, 2);
+  Value sum = b.scatter(b.constant(0.0, element_of(g), {planes, plane}), b.reshape(indices, {planes, windows, 1}), b.reshape(g, {planes, windows}), numbers,
+                        [&](Value x, Value y) { return b.add(x, y); });
+  return b.convert(b.reshape(sum, shape), b.result_element());
+}
+
 }  // namespace
 
 Values max_pool2d_with_indices(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding,
@@ -110,15 +122,7 @@ Values max_pool2d_with_indices(Builder& b, Value self, llvm::ArrayRef<int64_t> k
 }
 Value max_pool2d_with_indices_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
                                        llvm::ArrayRef<int64_t> padding, llvm::ArrayRef<int64_t> dilation, bool ceil_mode, Value indices) {
-  auto a = axes(shape_of(self), shape_of(grad_output), kernel_size, stride, padding, dilation);
-  Value g = b.upcast(grad_output), sum;
-  for (int64_t i = 0; i < a[0].kernel; ++i)
-    for (int64_t j = 0; j < a[1].kernel; ++j) {
-      Value chosen = b.compare(Direction::EQ, indices, positions(b, shape_of(g), a, i, j));
-      Value part = from_offset(b, b.select(chosen, g, b.like(0, g)), a, i, j);
-      sum = sum ? b.add(sum, part) : part;
-    }
-  return b.convert(sum, b.result_element());
+  return scatter_planes(b, self, indices, grad_output);
 }
 
 Value avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding, bool ceil_mode,
@@ -207,16 +211,6 @@ Values adaptive_max_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> outpu
   }
   return {best, index};
 }
-Value adaptive_max_pool2d_backward(Builder& b, Value grad_output, Value self, Value indices) {
-  int64_t rank = rank_of(self), planes = 1;
-  for (int64_t d = 0; d < rank - 2; ++d) planes *= shape_of(self)[d];
-  Value g = b.upcast(grad_output);
-  int64_t in = shape_of(self)[rank - 1] * shape_of(self)[rank - 2], out = shape_of(g)[rank - 1] * shape_of(g)[rank - 2];
-  mlir::Type i64 = b.ops.getI64Type();
-  Value plane = b.mul(b.iota(0, {planes, out}, i64), b.constant(c10::Scalar(in), i64, {planes, out}));
-  Value zero = b.constant(0.0, element_of(g), {planes * in});
-  Value sums = b.scatter_rows(zero, b.add(plane, b.reshape(indices, {planes, out})), b.reshape(g, {planes * out}), true);
-  return b.convert(b.reshape(sums, b.result_shape()), b.result_element());
-}
+Value adaptive_max_pool2d_backward(Builder& b, Value grad_output, Value self, Value indices) { return scatter_planes(b, self, indices, grad_output); }
 
 }  // namespace cresset::lowering::aten
