@@ -243,11 +243,11 @@ class ForwardEmitter : AttentionEmitter {
       IR now = k_.fold(largest, lanes, [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); });
       IR total = k_.loop(k_.i64(0), width, lanes, {llvm::Constant::getNullValue(vector)}, [&](IR j, ArrayRef<IR> carried) {
         IR address = scratch(scores_at_, b_.CreateAdd(begin, j));
-        IR weight = emit_exp(k_, b_.CreateFSub(load(address, lanes), k_.splat(now, lanes)));
+        IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(load(address, lanes), k_.splat(now, lanes)));
         store(weight, address);
         return IRs{b_.CreateFAdd(carried[0], weight)};
       })[0];
-      IR correction = emit_exp(k_, b_.CreateFSub(before, now));
+      IR correction = emit_exp_at_most_zero(k_, b_.CreateFSub(before, now));
       store(now, scratch(largest_at_, state));
       store(correction, scratch(corrections_at_, i));
       IR sum = k_.fold(total, lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });

@@ -406,7 +406,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
       .Case([&](SineOp) { return k_.call_libm("sin", in); })
       .Case([&](TanOp) { return k_.call_libm("tan", in); })
       .Case([&](Atan2Op) { return k_.call_libm("atan2", in); })
-      .Case([&](ExpOp) { return emit_exp(k_, in[0]); })
+      .Case([&](ExpOp) { return op->hasAttr(kAtMostZero) ? emit_exp_at_most_zero(k_, in[0]) : emit_exp(k_, in[0]); })
       .Case([&](Expm1Op) { return emit_expm1(k_, in[0]); })
       .Case([&](LogOp) { return emit_log(k_, in[0]); })
       .Case([&](Log1pOp) { return emit_log1p(k_, in[0]); })

@@ -21,6 +21,9 @@ struct Index {
 };
 using Indices = llvm::SmallVector<Index>;
 
+/// Marks an exponential whose argument is never above 0 (by simplify()).
+inline constexpr llvm::StringLiteral kAtMostZero = "cresset.at_most_zero";
+
 /// Whether the operation can be emitted as an element expression.
 bool is_elementwise(mlir::Operation* op);
 bool is_index_operation(mlir::Operation* op);

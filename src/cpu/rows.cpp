@@ -157,6 +157,7 @@ class RowsEmitter {
         Operation* reducer = simple_reducer(r.getBody().front());
         auto* type = k_.compute_type(element(r.getInputs()[0]));
         vectors.push_back(neutral(k_, reducer, k_.vector(type, lanes_)));
+        if (notes_nan(r)) vectors.push_back(llvm::Constant::getNullValue(k_.vector(k_.b.getInt32Ty(), lanes_ / 2)));
         scalars.push_back(neutral(k_, reducer, type));
       }
       IR split = lo;
@@ -164,8 +165,11 @@ class RowsEmitter {
         IR count = k_.b.CreateSub(hi, lo);
         split = k_.b.CreateAdd(lo, k_.b.CreateAnd(count, k_.i64(-int64_t(lanes_))));
         vectors = this->walk(w, row_index, lo, split, lanes_, vectors);
-        for (auto [i, r] : llvm::enumerate(walk.reductions))
-          scalars[i] = fold_lanes(k_, scalar, simple_reducer(r.getBody().front()), vectors[i], lanes_);
+        const IR* next = vectors.begin();
+        for (auto [i, r] : llvm::enumerate(walk.reductions)) {
+          scalars[i] = fold_lanes(k_, scalar, simple_reducer(r.getBody().front()), *next++, lanes_);
+          if (notes_nan(r)) scalars[i] = nan_if_noted(*next++, scalars[i]);
+        }
       }
       if (lanes_ == 1 || flat_ || columns_ % lanes_ != 0) scalars = this->walk(w, row_index, split, hi, 1, scalars);
       for (auto [i, r] : llvm::enumerate(walk.reductions)) {
@@ -194,12 +198,15 @@ class RowsEmitter {
         return nullptr;
       });
       self = &e;
-      // The first walk waits for memory, the second computes: there the next row is asked for, beyond what the hardware foresees.
-      if (w == 1 && lanes > 1)
-        for (Value v : streamed_) {
-          IR next = k_.add(e.offset(f_.shape, here).base, k_.i64(columns_));
-          prefetch(k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), next));
-        }
+      // The first walk waits for memory, the second computes: there the next row is asked for, beyond what the hardware foresees, and the lines that a
+      // later walk writes, all at once, are made ours.
+      if (w == 1 && lanes > 1) {
+        IR place = e.offset(f_.shape, here).base;
+        for (Value v : streamed_) prefetch(v, k_.add(place, k_.i64(columns_)), false);
+        for (const Walk& later : ArrayRef(walks_).drop_front(2))
+          for (Value v : later.stores)
+            if (shaped(v).getShape() == ArrayRef(f_.shape)) prefetch(v, place, true);
+      }
       for (auto& [v, place] : kept_)
         if (place.first == int(w)) store_kept(v, e.emit(v, here), column, lanes);
       for (Value v : walk.stores) {
@@ -207,16 +214,41 @@ class RowsEmitter {
         k_.store(element(v), e.emit(v, i), c_.buffer(v), e.offset(shaped(v).getShape(), i).base, lanes);
       }
       IRs next;
-      for (auto [r, sum] : llvm::zip(walk.reductions, carried)) {
+      for (ReduceOp r : walk.reductions) {
         Operation* reducer = simple_reducer(r.getBody().front());
-        next.push_back(e.compute(reducer, {sum, e.emit(r.getInputs()[0], here)}));
+        IR sum = carried[next.size()], x = e.emit(r.getInputs()[0], here);
+        if (lanes > 1 && notes_nan(r)) {
+          IR noted = carried[next.size() + 1];
+          next.push_back(k_.b.CreateSelect(isa<MaxOp>(reducer) ? k_.b.CreateFCmpOGT(sum, x) : k_.b.CreateFCmpOLT(sum, x), sum, x));
+          next.push_back(note_nan(noted, x, lanes));
+        } else {
+          next.push_back(e.compute(reducer, {sum, x}));
+        }
       }
       return next;
     });
   }
 
-  void prefetch(IR address) {
-    k_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()}, {address, k_.b.getInt32(0), k_.b.getInt32(3), k_.b.getInt32(1)});
+  // The extreme of floats is nan if one of them is. In vectors that is noted aside, two of them at a time: the extreme itself is then one instruction,
+  // not four that wait for each other.
+  bool notes_nan(ReduceOp r) {
+    return lanes_ > 1 && isa<MaxOp, MinOp>(simple_reducer(r.getBody().front())) && k_.compute_type(element(r.getInputs()[0]))->isFloatTy();
+  }
+  IR note_nan(IR noted, IR x, int lanes) {
+    SmallVector<int> low(lanes / 2), high(lanes / 2);
+    std::iota(low.begin(), low.end(), 0);
+    std::iota(high.begin(), high.end(), lanes / 2);
+    IR either = k_.b.CreateFCmpUNO(k_.b.CreateShuffleVector(x, low), k_.b.CreateShuffleVector(x, high));
+    return k_.b.CreateOr(noted, k_.b.CreateSExt(either, noted->getType()));
+  }
+  IR nan_if_noted(IR noted, IR extreme) {
+    IR any = k_.b.CreateICmpNE(k_.b.CreateOrReduce(noted), k_.b.getInt32(0));
+    return k_.b.CreateSelect(any, llvm::ConstantFP::getNaN(extreme->getType()), extreme);
+  }
+
+  void prefetch(Value v, IR offset, bool to_write) {
+    IR address = k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), offset);
+    k_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()}, {address, k_.b.getInt32(to_write), k_.b.getInt32(3), k_.b.getInt32(1)});
   }
   IR kept_address(Value v, IR column) {
     IR base = k_.b.CreateConstInBoundsGEP1_64(k_.b.getInt8Ty(), k_.scratch(), kept_[v].second);

@@ -1,6 +1,7 @@
 #include "cpu/simplify.h"
 
 #include "cpu/element.h"
+#include "cpu/fusion.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -251,6 +252,25 @@ struct DropBarrier final : OpRewritePattern<OptimizationBarrierOp> {
   }
 };
 
+// x - max(x), the maximum over some dimensions of x and broadcast along them.
+bool is_at_most_zero(Value v) {
+  auto difference = v.getDefiningOp<SubtractOp>();
+  auto broadcast = difference ? difference.getRhs().getDefiningOp<BroadcastInDimOp>() : BroadcastInDimOp();
+  if (!broadcast) return false;
+  Value largest = broadcast.getOperand();
+  while (auto reshape = largest.getDefiningOp<ReshapeOp>()) largest = reshape.getOperand();
+  auto reduce = largest.getDefiningOp<ReduceOp>();
+  if (!reduce || reduce.getInputs().size() != 1 || reduce.getInputs()[0] != difference.getLhs()) return false;
+  Operation* reducer = simple_reducer(reduce.getBody().front());
+  if (!reducer || !isa<MaxOp>(reducer)) return false;
+  SmallVector<int64_t> kept, spread;
+  for (auto [d, size] : llvm::enumerate(shaped(v).getShape()))
+    if (size != 1 && !llvm::is_contained(reduce.getDimensions(), int64_t(d))) kept.push_back(d);
+  for (auto [size, d] : llvm::zip(shaped(broadcast.getOperand()).getShape(), broadcast.getBroadcastDimensions()))
+    if (size != 1) spread.push_back(d);
+  return kept == spread;
+}
+
 }  // namespace
 
 void simplify(ModuleOp module) {
@@ -283,6 +303,9 @@ void simplify(ModuleOp module) {
     merge();  // so that an operation with one user is seen as such
     (void)applyPatternsGreedily(function, frozen, config);  // stopping early is no failure: any state is as correct
     merge();
+    function.walk([](ExpOp op) {
+      if (is_at_most_zero(op.getOperand())) op->setAttr(kAtMostZero, UnitAttr::get(op.getContext()));
+    });
   }
 }
 

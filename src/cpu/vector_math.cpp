@@ -61,6 +61,24 @@ IR emit_exp(KernelEmitter& k, IR x) {
   return b.CreateFMul(b.CreateFMul(p, f.exp2i(half)), f.exp2i(b.CreateSub(e.n, half)));
 }
 
+IR emit_exp_at_most_zero(KernelEmitter& k, IR x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("exp", x);
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  // As reduce_exp(), but with one term less, whose coefficients are fitted to that, and sums that wait less for each other. What is left of n where a
+  // normal result has none is garbage, and cleared in the end; nan stays nan through r.
+  IR shifter = f.constant(12582912.0);
+  IR sum = f.fma(x, f.constant(1.44269504088896341), shifter);
+  IR n = b.CreateFSub(sum, shifter);
+  IR r = f.fma(n, 2.12194440e-4, f.fma(n, -0.693359375, x));
+  IR square = b.CreateFMul(r, r);
+  IR low = f.polynomial(r, {0.1666652113199234, 0.4999999403953552}), high = f.polynomial(r, {0.00836874544620514, 0.04166838899254799});
+  high = f.fma(f.fma(square, 0.0013814540579915047, high), square, low);
+  IR p = f.fma(high, square, b.CreateFAdd(r, f.constant(1.0)));
+  IR scale = b.CreateBitCast(b.CreateAdd(b.CreateShl(b.CreateBitCast(sum, f.ints()), f.integer(23)), f.integer(127 << 23)), f.type);
+  return f.select(b.CreateFCmpOLT(x, f.constant(-87.3365)), f.constant(0.0), b.CreateFMul(p, scale));
+}
+
 IR emit_expm1(KernelEmitter& k, IR x) {
   if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("expm1", x);
   Float f{k, x->getType()};
