@@ -89,10 +89,12 @@ void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references)
     // Norms and softmax before what is element-wise, forward before backward: a gradient is known by its forward's values.
     raise_channels(program, *report);
     raise_rows(program, *report);
-    raise_attention(program, *report);
+    Attentions attentions;
+    raise_attention(program, attentions, *report);
     raise_losses(program, *report);
     raise_scalars(program, *report);
     raise_row_gradients(program, *report);
+    raise_attention_gradients(program, attentions, *report);
     raise_scalar_gradients(program, *report);
   }
   wrap_products(module);

@@ -1,7 +1,6 @@
 #include "composite/raise_attention.h"
 
 #include <cmath>
-#include <map>
 
 #include "composite/emit.h"
 #include "composite/raise_scalar.h"
@@ -38,14 +37,13 @@ struct Mask {
 class Attention {
  public:
   // `verified`: what came of structures that were evaluated already, as in another layer.
-  Attention(Program& program, DotGeneralOp second, bool weights_left, std::map<size_t, std::string>& verified)
+  Attention(Program& program, DotGeneralOp second, bool weights_left, AttentionEvaluations& verified)
       : program_(program), second_(second), weights_left_(weights_left), verified_(verified) {}
 
   // Whether there is a softmax with a product above it; then what differs from attention, or nothing.
   bool find();
   std::string understand();
-  void outline(RaiseReport& report);
-  Value result() const { return output_.value; }
+  RaisedAttention outline(RaiseReport& report);
 
  private:
   Value weights() { return weights_left_ ? second_.getLhs() : second_.getRhs(); }
@@ -58,6 +56,7 @@ class Attention {
   std::string evaluate();
   void make_added(OpBuilder& b, DenseSet<Operation*>& region);
   void choose_output();
+  SmallVector<RaisedAttention::Axis> softmax_axes() const;
 
   int64_t heads_of_keys() const { return key_.sizes[1]; }
   // The axes' values for head-and-batch number n and position i.
@@ -77,7 +76,7 @@ class Attention {
   Program& program_;
   DotGeneralOp first_, second_;
   bool weights_left_, query_left_ = true;
-  std::map<size_t, std::string>& verified_;
+  AttentionEvaluations& verified_;
   CompositeOp softmax_;
   Path to_softmax_, to_first_;  // from the second product's operand, and from the softmax's
   SmallVector<Axis> batch_, free_;  // free_: of the queries only; the last is the position
@@ -91,6 +90,7 @@ class Attention {
   bool is_causal_ = false;
   size_t start_ = 0;  // where on the way from the softmax the scores are
   double scale_ = 1;
+  int cost_ = 0;  // of bringing the operands into the composite's layout
 };
 
 bool Attention::find() {
@@ -114,10 +114,15 @@ std::string Attention::understand() {
   if (auto e = find_axes(); !e.empty()) return e;
   if (auto e = find_masks(); !e.empty()) return e;
   // Which of two dimensions that only queries have are positions: what fits a view of the queries as they are, and the masks.
+  SmallVector<std::pair<int, SmallVector<Axis>>> orders;
   std::string error;
   for (size_t order = 0; order < (free_.size() == 2 ? 2 : 1); ++order) {
     if (order == 1) std::swap(free_[0], free_[1]);
-    operand_ = nullptr, is_causal_ = false, mask_ = {};
+    if (error = find_operands(); error.empty()) orders.push_back({cost_, free_});
+  }
+  llvm::stable_sort(orders, [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [cost, order] : orders) {
+    free_ = order, operand_ = nullptr, is_causal_ = false, mask_ = {};
     error = find_operands();
     if (error.empty()) error = find_scale();
     if (error.empty()) error = find_mask_operand();
@@ -390,6 +395,12 @@ std::vector<View> Attention::views_of(const Path& path, int Axis::* dim, int wid
   return all;
 }
 
+// Whether several dimensions of the value become one of the view, or the reverse.
+bool merges(const View& view) {
+  auto real = [](ArrayRef<int64_t> shape) { return llvm::count_if(shape, [](int64_t d) { return d > 1; }); };
+  return real(shape_of(view.value)) != real(view.sizes);
+}
+
 std::string Attention::find_operands() {
   Value query = query_left_ ? first_.getLhs() : first_.getRhs(), key = query_left_ ? first_.getRhs() : first_.getLhs();
   Value values = weights_left_ ? second_.getRhs() : second_.getLhs();
@@ -408,7 +419,7 @@ std::string Attention::find_operands() {
   may(batch_.empty() ? 1 : batch_[0].size);
   int best = 1000;
   for (int64_t batch : batches) {
-    auto cost = [&](const View& v) { return (v.is_value() ? 0 : 2) + (type_of(v.value).getElementType() == element ? 0 : 100) - 3 * v.passed; };
+    auto cost = [&](const View& v) { return (v.is_value() ? 0 : merges(v) ? 4 : 2) + (type_of(v.value).getElementType() == element ? 0 : 100) - 3 * v.passed; };
     auto nearest = [&](const std::vector<View>& all, int64_t heads) {
       const View* found = nullptr;
       for (const View& v : all)
@@ -429,6 +440,7 @@ std::string Attention::find_operands() {
   if (best == 1000) return "its operands do not agree";
   if (type_of(query_.value).getElementType() != type_of(key_.value).getElementType() || type_of(key_.value).getElementType() != type_of(value_.value).getElementType())
     return "its operands have several types";
+  cost_ = best;
   batches_ = query_.sizes[0], heads_ = query_.sizes[1], groups_ = heads_ / key_.sizes[1], positions_ = query_.sizes[2];
   return "";
 }
@@ -653,8 +665,34 @@ void Attention::make_added(OpBuilder& b, DenseSet<Operation*>& region) {
   mask_.value = added;
 }
 
-void Attention::outline(RaiseReport& report) {
+// What the dimensions of the softmax are.
+SmallVector<RaisedAttention::Axis> Attention::softmax_axes() const {
+  SmallVector<RaisedAttention::Axis> axes;
+  Indices origin = *to_softmax_.chase(in_weights(0, 0, 0));
+  auto add = [&](std::optional<Indices> moved, RaisedAttention::Role role) {
+    for (size_t d = 0; moved && d < origin.size(); ++d)
+      if ((*moved)[d] != origin[d]) axes.push_back({int64_t(d), role, 1});
+  };
+  // Heads and batch may be one dimension of the product and several of the softmax, or the reverse.
+  for (int64_t n = 1; n < batches_ * heads_; ++n) {
+    auto moved = to_softmax_.chase(in_weights(n, 0, 0));
+    int64_t dim = -1;
+    for (size_t d = 0; moved && d < origin.size(); ++d)
+      if (int64_t steps = (*moved)[d] - origin[d]; steps != 0) dim = dim == -1 && steps == 1 ? int64_t(d) : -2;
+    if (dim >= 0) axes.push_back({dim, RaisedAttention::Outer, n});
+  }
+  if (positions_ > 1) add(to_softmax_.chase(in_weights(0, 1, 0)), RaisedAttention::Position);
+  if (keys_.size > 1) add(to_softmax_.chase(in_weights(0, 0, 1)), RaisedAttention::Key);
+  return axes;
+}
+
+RaisedAttention Attention::outline(RaiseReport& report) {
   choose_output();
+  RaisedAttention raised;
+  raised.softmax = softmax_, raised.axes = softmax_axes(), raised.scale = scale_, raised.is_causal = is_causal_;
+  if (operand_) raised.bits_keep = isa<SelectOp>(operand_->op) ? std::optional(operand_->keeps) : std::nullopt;
+  raised.operands = {query_, key_, value_};
+  if (operand_) raised.operands.push_back(mask_);
   OpBuilder b(program_.module.getContext());
   // Operands in the composite's layout; the operations read them through the reverse.
   auto region = operations_between({query_.value, key_.value, value_.value, mask_.value}, output_.value);
@@ -705,34 +743,44 @@ void Attention::outline(RaiseReport& report) {
     returned[1] = view.make(inside);
     inside.setInsertionPointToEnd(inside.getInsertionBlock());
   };
-  program_.outline(*find_composite("aten.scaled_dot_product_attention"), b.getDictionaryAttr(attributes), inputs, {out, scores()}, extend);
+  raised.op = program_.outline(*find_composite("aten.scaled_dot_product_attention"), b.getDictionaryAttr(attributes), inputs, {out, scores()}, extend);
   program_.renumber();
-  std::string text = place + ": aten.scaled_dot_product_attention";
-  llvm::raw_string_ostream(text) << (is_causal_ ? " is_causal" : "") << (operand_ ? " attn_mask" : "") << " scale=" << llvm::format("%g", scale_);
-  report.raised.push_back(text);
+  report.raised.push_back(place + ": aten.scaled_dot_product_attention" + raised.describe());
+  return raised;
 }
 
 }  // namespace
 
-void raise_attention(Program& program, RaiseReport& report) {
+std::string RaisedAttention::describe() const {
+  std::string text;
+  llvm::raw_string_ostream(text) << (is_causal ? " is_causal" : "") << (operands.size() > 3 ? " attn_mask" : "") << " scale=" << llvm::format("%g", scale);
+  return text;
+}
+
+std::optional<RaisedAttention> raise_attention_of(Program& program, DotGeneralOp second, AttentionEvaluations& verified, RaiseReport& report, std::string& error) {
+  for (bool left : {true, false}) {
+    Attention attention(program, second, left, verified);
+    if (!attention.find()) continue;
+    error = attention.understand();
+    if (error.empty()) return attention.outline(report);
+  }
+  return std::nullopt;
+}
+
+void raise_attention(Program& program, Attentions& all, RaiseReport& report) {
   DenseSet<Operation*> seen;
-  std::map<size_t, std::string> verified;
   for (bool found = true; found;) {
     found = false;
     for (auto product : program.block.getOps<DotGeneralOp>()) {
       if (!is_float(product) || !seen.insert(product).second) continue;
       std::string error;
-      for (bool left : {true, false}) {
-        Attention attention(program, product, left, verified);
-        if (!attention.find()) continue;
-        error = attention.understand();
-        if (!error.empty()) continue;
-        attention.outline(report);
+      if (auto raised = raise_attention_of(program, product, all.evaluations, report, error)) {
+        // What its gradient may be known by, if it is still there.
+        if (llvm::any_of(program.block, [&](Operation& op) { return &op == raised->softmax; })) all.raised.push_back(std::move(*raised));
         found = true;
         break;
       }
-      if (found) break;
-      if (!error.empty()) report.missed.push_back(where(product) + ": nearly aten.scaled_dot_product_attention: " + error);
+      if (!error.empty()) all.missed.emplace_back(product, where(product) + ": nearly aten.scaled_dot_product_attention: " + error);
     }
   }
 }

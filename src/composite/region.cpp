@@ -110,7 +110,11 @@ CompositeOp Program::insert(const Entry& entry, DictionaryAttr attributes, Array
 
 void Program::replace(Value v, Value by) {
   v.replaceAllUsesWith(by);
-  SmallVector<Operation*> work{v.getDefiningOp()};
+  remove(v.getDefiningOp());
+}
+
+void Program::remove(Operation* unused) {
+  SmallVector<Operation*> work{unused};
   while (!work.empty()) {
     Operation* op = work.pop_back_val();
     if (!op || !op->use_empty() || op->getBlock() != &block || !isMemoryEffectFree(op)) continue;

@@ -29,6 +29,8 @@ class Program {
                                       const std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder&, mlir::ArrayRef<mlir::Value>)>& body);
   /// Replaces a value; what only it needed is removed.
   void replace(mlir::Value v, mlir::Value by);
+  /// Removes an operation that has no users, and what only it needed.
+  void remove(mlir::Operation* op);
   mlir::DictionaryAttr attributes(mlir::ArrayRef<Constant> constants);
 
  private:
