@@ -92,6 +92,7 @@ void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references)
     Attentions attentions;
     raise_attention(program, attentions, *report);
     raise_losses(program, *report);
+    raise_loss_gradients(program, *report);
     raise_scalars(program, *report);
     raise_row_gradients(program, *report);
     raise_attention_gradients(program, attentions, *report);

@@ -7,5 +7,7 @@
 namespace cresset::composite {
 
 void raise_losses(Program& program, RaiseReport& report);
+/// Their gradients in terms of the scores or of log probabilities.
+void raise_loss_gradients(Program& program, RaiseReport& report);
 
 }  // namespace cresset::composite

@@ -115,6 +115,7 @@ double Sampler::compute(Value v, int64_t linear) {
   if (auto op_ = dyn_cast<DotGeneralOp>(op)) return dot(op_, at);
   if (auto op_ = dyn_cast<ReduceOp>(op)) return reduce(op_, cast<OpResult>(v).getResultNumber(), at);
   if (auto op_ = dyn_cast<GatherOp>(op)) return gather(op_, at);
+  if (auto op_ = dyn_cast<ScatterOp>(op)) return scatter(op_, at);
   if (auto concatenate = dyn_cast<ConcatenateOp>(op)) {
     int64_t d = concatenate.getDimension();
     for (Value part : concatenate.getInputs()) {
@@ -208,6 +209,42 @@ double Sampler::gather(GatherOp op, ArrayRef<int64_t> at) {
   for (int64_t d = 0; d < rank; ++d)
     if (!llvm::is_contained(n.getCollapsedSliceDims(), d) && !llvm::is_contained(n.getOperandBatchingDims(), d)) source[d] += at[n.getOffsetDims()[offset++]];
   return get(operand, source);
+}
+
+// All updates that hit the element, in their order.
+double Sampler::scatter(ScatterOp op, ArrayRef<int64_t> at) {
+  Block& body = op.getUpdateComputation().front();
+  Value returned = body.getTerminator()->getOperand(0);
+  bool replaces = returned == body.getArgument(1), combines = llvm::range_size(body) == 2 && returned == body.front().getResult(0) && body.front().getNumOperands() == 2;
+  if (op.getInputs().size() != 1 || !(replaces || combines)) return leaf(op->getResult(0), ravel(at, shape_of(op->getResult(0))));
+  auto n = op.getScatterDimensionNumbers();
+  Value updates = op.getUpdates()[0], indices = op.getScatterIndices();
+  bool vector = n.getIndexVectorDim() < int64_t(shape_of(indices).size());
+  double value = get(op.getInputs()[0], at);
+  for (int64_t u = 0, count = product(shape_of(updates)); u < count && !exhausted(); ++u) {
+    Indices from = unravel(u, shape_of(updates)), place, target(at.size(), 0);
+    for (size_t d = 0; d < from.size(); ++d)
+      if (!llvm::is_contained(n.getUpdateWindowDims(), int64_t(d))) place.push_back(from[d]);
+    if (vector) place.insert(place.begin() + n.getIndexVectorDim(), 0);
+    for (auto [d, batch] : llvm::zip(n.getInputBatchingDims(), n.getScatterIndicesBatchingDims())) target[d] = place[batch];
+    size_t window = 0;
+    for (int64_t d = 0; d < int64_t(at.size()); ++d)
+      if (!llvm::is_contained(n.getInsertedWindowDims(), d) && !llvm::is_contained(n.getInputBatchingDims(), d)) target[d] = from[n.getUpdateWindowDims()[window++]];
+    // Indices only where the rest fits.
+    bool hits = true;
+    for (int64_t d = 0; d < int64_t(at.size()) && hits; ++d) hits = llvm::is_contained(n.getScatterDimsToOperandDims(), d) || target[d] == at[d];
+    for (auto [k, d] : llvm::enumerate(n.getScatterDimsToOperandDims())) {
+      if (!hits) break;
+      if (vector) place[n.getIndexVectorDim()] = int64_t(k);
+      hits = target[d] + int64_t(get(indices, place)) == at[d];
+    }
+    if (!hits) continue;
+    double update = get(updates, u);
+    auto next = replaces ? std::optional(update) : element(&body.front(), {value, update});
+    if (!next) return NAN;
+    value = *next;
+  }
+  return value;
 }
 
 double Sampler::softmax(CompositeOp op, ArrayRef<int64_t> at) {

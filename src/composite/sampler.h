@@ -39,6 +39,7 @@ class Sampler {
   double dot(mlir::stablehlo::DotGeneralOp op, mlir::ArrayRef<int64_t> at);
   double reduce(mlir::stablehlo::ReduceOp op, unsigned result, mlir::ArrayRef<int64_t> at);
   double gather(mlir::stablehlo::GatherOp op, mlir::ArrayRef<int64_t> at);
+  double scatter(mlir::stablehlo::ScatterOp op, mlir::ArrayRef<int64_t> at);
   double softmax(mlir::stablehlo::CompositeOp op, mlir::ArrayRef<int64_t> at);
 
   unsigned seed_;
