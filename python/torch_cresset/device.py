@@ -1,5 +1,6 @@
 """The torch.cresset module, and what PyTorch asks of a device in Python."""
 
+import os
 import sys
 import types
 
@@ -120,6 +121,8 @@ def _follow_threads():
 
     set_num_threads.__doc__ = original.__doc__
     torch.set_num_threads = set_num_threads
+    if not os.environ.get("CRESSET_THREADS"):
+        _C.set_num_threads(torch.get_num_threads())
 
 
 _registered = False

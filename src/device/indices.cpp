@@ -1,6 +1,7 @@
 #include "device/indices.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
 
 #include "device/convert.h"
 #include "trace/cell.h"
@@ -19,10 +20,15 @@ void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t
   if (trace::capturing() || !cell.content() || cell.pending()) return trace::check_later(op, trace::read(indices), low, high, allowed, index_error);
   auto values = at::empty({0}, indices.options().device(at::kCPU))
                     .set_(cpu_storage(cell.content().node->buffer()), indices.storage_offset(), indices.sizes(), indices.strides())
-                    .to(at::kLong);
-  if (allowed) values = values.masked_fill(values == *allowed, low);
-  auto [first, last] = at::aminmax(values);
-  int64_t least = first.item<int64_t>(), greatest = last.item<int64_t>();
+                    .contiguous();
+  int64_t least = low, greatest = low;
+  AT_DISPATCH_INTEGRAL_TYPES(indices.scalar_type(), "check_indices", [&] {
+    const scalar_t* data = values.const_data_ptr<scalar_t>();
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      int64_t index = allowed && data[i] == *allowed ? low : int64_t(data[i]);
+      least = std::min(least, index), greatest = std::max(greatest, index);
+    }
+  });
   if (least >= low && greatest < high) return;
   std::string text = c10::str("index out of range in ", op.name, ": index ", least < low ? least : greatest, " lies outside [", low, ", ", high, ")");
   TORCH_CHECK_INDEX(!index_error, text);

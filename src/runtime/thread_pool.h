@@ -1,5 +1,5 @@
-// A persistent pool of threads. Workers spin briefly and then park, because a program's kernels follow each other within
-// microseconds.
+// Kernels run on OpenMP's threads, which are PyTorch's too: in a step its kernels and ours take turns (an eager optimizer after a compiled model), and a pool
+// of our own would wait for the cores on which PyTorch's threads still spin.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,10 @@ namespace cresset {
 /// A compiled kernel: runs its independent tasks [begin, end); `scratch` belongs to the calling thread.
 using KernelFunction = void (*)(void* const* buffers, int64_t begin, int64_t end, void* scratch);
 
-/// Runs tasks [0, tasks) on all threads in chunks of `grain`, and returns when they are done. Not reentrant: nested or
-/// concurrent calls run on the calling thread alone.
+/// Runs tasks [0, tasks) on all threads in chunks of `grain`, and returns when they are done. Nested calls run on the calling thread alone.
 void parallel_for(KernelFunction kernel, void* const* buffers, int64_t tasks, int64_t grain, size_t scratch_bytes);
 
-/// 1 runs everything on the calling thread. The default is CRESSET_THREADS, or else the number of cores.
+/// 1 runs everything on the calling thread. The default is CRESSET_THREADS, or else OpenMP's: OMP_NUM_THREADS, or the processors this process may use.
 void set_num_threads(int threads);
 int num_threads();
 

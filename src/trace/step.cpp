@@ -1,6 +1,7 @@
 #include "trace/step.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/AutogradState.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 
@@ -8,8 +9,6 @@
 #include <fstream>
 #include <list>
 #include <sstream>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "composite/kernels.h"
 #include "composite/raise.h"
@@ -20,6 +19,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/raw_ostream.h"
 #include "trace/capture.h"
 #include "trace/cell.h"
@@ -246,7 +247,7 @@ Graph make_graph(const std::vector<Value>& outputs) {
   Graph graph;
   graph.outputs = outputs;
   graph.aliased.assign(outputs.size(), -1);
-  std::unordered_map<const Node*, uint64_t> numbers;
+  llvm::DenseMap<const Node*, uint64_t> numbers;
   Digest d;
   std::vector<std::pair<const Node*, size_t>> stack;
   auto leave = [&](const Node* n) {
@@ -351,30 +352,24 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
   // Results: each pending value once.
   std::vector<Value> outputs;
   std::vector<size_t> output_of;
-  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> known;
+  llvm::DenseMap<std::pair<const Node*, uint32_t>, size_t> known;
   for (Cell* c : cells) {
-    auto& results = known[c->content().node.get()];
-    size_t position = outputs.size();
-    for (auto& [index, at] : results)
-      if (index == c->content().index) position = at;
-    if (position == outputs.size()) {
-      results.push_back({c->content().index, position});
-      outputs.push_back(c->content());
-    }
-    output_of.push_back(position);
+    auto [position, added] = known.insert({{c->content().node.get(), c->content().index}, outputs.size()});
+    if (added) outputs.push_back(c->content());
+    output_of.push_back(position->second);
   }
   for (const IndexCheck& check : checks) outputs.push_back(check.outside);
   Graph graph = make_graph(outputs);
 
   // A buffer that only the trace still holds may be overwritten by its cell's new value.
-  std::unordered_set<const Node*> visible;
-  std::unordered_set<const Cell*> computed(cells.begin(), cells.end());
+  llvm::DenseSet<const Node*> visible;
+  llvm::DenseSet<const Cell*> computed(cells.begin(), cells.end());
   bool others_wait = trace.holders > 0;
   for (Cell* c = Cell::first(); c; c = c->next()) {
     if (c->content() && !c->pending()) visible.insert(c->content().node.get());
     others_wait |= c->pending() && !computed.count(c);
   }
-  std::unordered_map<const Node*, int> input_number;
+  llvm::DenseMap<const Node*, int> input_number;
   for (size_t i = 0; i < graph.inputs.size(); ++i) input_number[graph.inputs[i].get()] = int(i);
   std::vector<bool> taken(graph.inputs.size());
   for (size_t i = 0; i < cells.size() && !others_wait; ++i) {
@@ -536,6 +531,8 @@ void note_recorded() {
   int task = torch::autograd::get_current_graph_task_id();
   if (task < 0) {
     trace.graph_tasks.clear();
+    // This thread's backwards run on itself: recording has nothing to gain from the engine's thread of the device, and waking it costs more than an operator.
+    c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
     return;
   }
   if (std::find(trace.graph_tasks.begin(), trace.graph_tasks.end(), task) != trace.graph_tasks.end()) return;
