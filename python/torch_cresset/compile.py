@@ -125,13 +125,11 @@ class _Graph:
 
     def __init__(self, module):
         self.module = module
-        self.programs = {}
+        self.numbers = None  # which inputs are none: the same in every call
+        self.programs = {}  # by the numbers and the composites that stay whole; each a list, for tensors of several sizes
         self.not_lowered = set()
         self.parts = None
         self._boxed_call = True  # AOTAutograd hands over a list
-
-    def key(self, inputs):
-        return _C.composites(), *((*v.shape, -1, *v.stride(), v.dtype, v.device.type) if isinstance(v, torch.Tensor) else v for v in inputs)
 
     def record(self, inputs):
         with torch.no_grad():
@@ -148,17 +146,28 @@ class _Graph:
         return program, [None if isinstance(v, torch.Tensor) else (v,) for v in flat]
 
     def __call__(self, inputs):
-        key = self.key(inputs)
-        while self.parts is None and key not in self.programs:
+        if self.parts is not None:
+            return list(self.parts(*inputs))
+        if self.numbers is None:
+            self.numbers = [i for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor)]
+        tensors = [v for v in inputs if isinstance(v, torch.Tensor)] if self.numbers else inputs
+        programs = self.programs.setdefault((_C.composites(), *(inputs[i] for i in self.numbers)), [])
+        for program, others in programs:
+            results = program.run(tensors)
+            if results is not None:
+                break
+        else:
             try:
-                self.programs[key] = self.record(inputs)
+                program, others = self.record(inputs)
             except _NotLowered as error:
                 self.not_lowered.add(error.node.name)
                 self.parts = _split(self.module, self.not_lowered)
-        if self.parts is not None:
-            return list(self.parts(*inputs))
-        program, others = self.programs[key]
-        results = iter(program.run([v for v in inputs if isinstance(v, torch.Tensor)]))
+                return self(inputs)
+            programs.append((program, others))
+            results = program.run(tensors)
+        if not any(others):
+            return results
+        results = iter(results)
         return [next(results) if other is None else other[0] for other in others]
 
 

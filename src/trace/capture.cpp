@@ -190,15 +190,18 @@ std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std
   return text;
 }
 
-std::vector<at::Tensor> CapturedProgram::run(const std::vector<at::Tensor>& inputs) {
-  bool cpu = std::none_of(inputs.begin(), inputs.end(), [](const at::Tensor& t) { return t.dim() > 0 && !t.device().is_cpu(); }) &&
-             (inputs.empty() || inputs[0].device().is_cpu());
+bool CapturedProgram::takes(const std::vector<at::Tensor>& inputs) const {
   TORCH_CHECK(inputs.size() == inputs_.size(), "cresset: the captured program takes ", inputs_.size(), " tensors, not ", inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i)
-    TORCH_CHECK(inputs[i].scalar_type() == inputs_[i].dtype && inputs[i].sizes() == at::IntArrayRef(inputs_[i].sizes) &&
-                    inputs[i].strides() == at::IntArrayRef(inputs_[i].strides),
-                "cresset: input ", i, " of the captured program was ", inputs_[i].dtype, at::IntArrayRef(inputs_[i].sizes), ", not ", inputs[i].scalar_type(), inputs[i].sizes(),
-                ", or had other strides");
+    if (inputs[i].scalar_type() != inputs_[i].dtype || inputs[i].sizes() != at::IntArrayRef(inputs_[i].sizes) || inputs[i].strides() != at::IntArrayRef(inputs_[i].strides))
+      return false;
+  return true;
+}
+
+std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at::Tensor>& inputs) {
+  if (!takes(inputs)) return std::nullopt;
+  bool cpu = std::none_of(inputs.begin(), inputs.end(), [](const at::Tensor& t) { return t.dim() > 0 && !t.device().is_cpu(); }) &&
+             (inputs.empty() || inputs[0].device().is_cpu());
   std::lock_guard lock(trace_mutex());
   std::vector<void*> pointers, result_pointers;
   std::vector<BufferPtr> held, buffers;

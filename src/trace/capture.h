@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,12 @@ class Cell;
 
 class CapturedProgram {
  public:
-  /// Inputs as captured (sizes, strides, dtypes are checked; any storage offset; CPU or device tensors). Inputs that the graph
-  /// writes to are written in place. Results are device tensors if an input of rank > 0 is one, CPU tensors otherwise.
-  std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs);
+  /// Nothing if sizes, strides or dtypes are other than captured; storage offsets may be any, and tensors on the CPU or the device. Inputs that the
+  /// graph writes to are written in place. Results are device tensors if an input of rank > 0 is one, CPU tensors otherwise.
+  std::optional<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs);
 
  private:
+  bool takes(const std::vector<at::Tensor>& inputs) const;
   friend std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&);
   struct Output {
     int input = -1;     ///< the result is this input itself

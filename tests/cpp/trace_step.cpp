@@ -109,8 +109,8 @@ TEST_F(Capture, RunsOnOtherTensors) {
   at::Tensor a = stand_in(x), b = stand_in(w);
   auto program = end_capture({a, b}, {at::tanh(at::mm(a, b))});
   at::Tensor large = at::randn({9, 4}), x2 = large.slice(0, 4, 7);
-  EXPECT_TRUE(at::allclose(program->run({x2, w})[0], at::tanh(at::mm(x2, w)), 1e-5, 1e-6));
-  auto on_device = program->run({large.to(kDevice).slice(0, 4, 7), w.to(kDevice)});
+  EXPECT_TRUE(at::allclose((*program->run({x2, w}))[0], at::tanh(at::mm(x2, w)), 1e-5, 1e-6));
+  auto on_device = *program->run({large.to(kDevice).slice(0, 4, 7), w.to(kDevice)});
   EXPECT_EQ(on_device[0].device(), kDevice);
   EXPECT_TRUE(at::allclose(on_device[0].cpu(), at::tanh(at::mm(x2, w)), 1e-5, 1e-6));
 }
@@ -125,7 +125,7 @@ TEST_F(Capture, WritesInputsBackWithinTheirWindow) {
     a.mul_(10);
     auto program = end_capture({a}, {a.sum()});
     EXPECT_TRUE(at::equal(whole.cpu(), expected));
-    at::Tensor sum = program->run({x})[0];
+    at::Tensor sum = (*program->run({x}))[0];
     expected.slice(0, 3, 7).mul_(10);
     EXPECT_TRUE(at::equal(whole.cpu(), expected));
     EXPECT_EQ(sum.item<float>(), expected.slice(0, 3, 7).sum().item<float>());
@@ -149,9 +149,9 @@ TEST_F(Capture, RefusesOtherShapes) {
   begin_capture();
   at::Tensor a = stand_in(x);
   auto program = end_capture({a}, {a + 1});
-  EXPECT_THROW(program->run({at::ones({5})}), c10::Error);
+  EXPECT_FALSE(program->run({at::ones({5})}));  // captured for other sizes
   EXPECT_THROW(program->run({}), c10::Error);
-  EXPECT_TRUE(at::equal(program->run({at::full({4}, 2.f)})[0], at::full({4}, 3.f)));
+  EXPECT_TRUE(at::equal((*program->run({at::full({4}, 2.f)}))[0], at::full({4}, 3.f)));
 }
 
 }  // namespace
