@@ -51,7 +51,8 @@ void wrap_products(ModuleOp module) {
   module.walk([](DotGeneralOp dot) {
     auto attributes = dot->getAttrOfType<DictionaryAttr>(kProduct);
     if (!attributes) return;
-    auto op = OpBuilder(dot).create<CompositeOp>(dot.getLoc(), dot->getResultTypes(), dot->getOperands(), attributes.getValue());
+    OpBuilder b(dot);
+    auto op = CompositeOp::create(b, dot.getLoc(), dot->getResultTypes(), dot->getOperands(), attributes.getValue());
     dot.replaceAllUsesWith(op->getResult(0));
     dot.erase();
   });

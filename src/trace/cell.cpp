@@ -18,11 +18,6 @@ Cell*& first_cell() {
   return head;
 }
 
-at::DimVector dense_strides(at::IntArrayRef sizes) {
-  at::DimVector strides(sizes.size(), 1);
-  for (int d = int(sizes.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * std::max<int64_t>(sizes[d + 1], 1);
-  return strides;
-}
 bool is_dense(at::IntArrayRef sizes, at::IntArrayRef strides) {
   int64_t expected = 1;
   for (int d = int(sizes.size()) - 1; d >= 0; --d) {
