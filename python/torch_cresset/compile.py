@@ -18,42 +18,7 @@ from torch.fx.passes.split_module import split_module
 from torch.utils.checkpoint import CheckpointPolicy
 
 from . import _C, operators
-
-_DEVICE = torch.device("cresset", 0)
-
-
-def _on_device(value):
-    """Devices and constants inside the graph move to cresset."""
-    if isinstance(value, torch.device) and value.type == "cpu":
-        return _DEVICE
-    return value
-
-
-class _NotLowered(Exception):
-    """A node can't be part of a captured program."""
-
-    def __init__(self, node):
-        self.node = node
-
-
-class _Recorder(torch.fx.Interpreter):
-    """Runs a graph on device tensors; what asks for the CPU gets the device."""
-
-    def run_node(self, node):
-        try:
-            return super().run_node(node)
-        except (RuntimeError, NotImplementedError) as error:
-            if node.op != "call_function" or os.environ.get("CRESSET_FALLBACK") == "error":
-                raise
-            raise _NotLowered(node) from error
-
-    def call_function(self, target, args, kwargs):
-        kwargs = {k: _on_device(v) for k, v in kwargs.items()}
-        return super().call_function(target, tuple(_on_device(a) for a in args), kwargs)
-
-    def get_attr(self, target, args, kwargs):
-        value = super().get_attr(target, args, kwargs)
-        return value.to(_DEVICE) if isinstance(value, torch.Tensor) and value.device.type == "cpu" else value
+from .recorder import _NotLowered, _Recorder
 
 
 def _stand_in(value):
@@ -214,13 +179,13 @@ _OURS = {"cresset.linear", "cresset.composite"}
 
 def _partition(joint, inputs, **options):
     """Forward and backward as two graphs. Results of whole operators are saved for the backward. Pieces of what is written by hand are computed again there, where raising
-    the gradient needs all of them: gelu_backward is seen from x, not from the tanh inside."""
+    the gradient needs all of them: gelu_backward is seen from x, not from the tanh inside. Equal operators become one where they are recorded."""
     for node in joint.graph.nodes:
         name = str(node.target).removesuffix(".default")
         if node.op == "call_function" and (name in _OURS or _C.is_composite(name)) and name not in _PIECES:
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
     with torch._functorch.config.patch(ban_recompute_used_far_apart=False, ban_recompute_long_fusible_chains=False, ban_recompute_materialized_backward=False,
-                                       ban_recompute_reductions=False):
+                                       ban_recompute_reductions=False, cse=False):
         return min_cut_rematerialization_partition(joint, inputs, **options)
 
 

@@ -4,7 +4,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from . import _C
-from .compile import _Recorder
+from .recorder import _Recorder
 
 
 class _Exported(torch.nn.Module):

@@ -1,0 +1,43 @@
+"""Runs an FX graph on device tensors, for torch.compile and for exports. Stands by itself because Dynamo, which only torch.compile needs, takes
+longer to import than PyTorch, and every `import torch` loads this package.
+"""
+
+import os
+
+import torch
+
+_DEVICE = torch.device("cresset", 0)
+
+
+def _on_device(value):
+    """Devices and constants inside the graph move to cresset."""
+    if isinstance(value, torch.device) and value.type == "cpu":
+        return _DEVICE
+    return value
+
+
+class _NotLowered(Exception):
+    """A node can't be part of a captured program."""
+
+    def __init__(self, node):
+        self.node = node
+
+
+class _Recorder(torch.fx.Interpreter):
+    """Runs a graph on device tensors; what asks for the CPU gets the device."""
+
+    def run_node(self, node):
+        try:
+            return super().run_node(node)
+        except (RuntimeError, NotImplementedError) as error:
+            if node.op != "call_function" or os.environ.get("CRESSET_FALLBACK") == "error":
+                raise
+            raise _NotLowered(node) from error
+
+    def call_function(self, target, args, kwargs):
+        kwargs = {k: _on_device(v) for k, v in kwargs.items()}
+        return super().call_function(target, tuple(_on_device(a) for a in args), kwargs)
+
+    def get_attr(self, target, args, kwargs):
+        value = super().get_attr(target, args, kwargs)
+        return value.to(_DEVICE) if isinstance(value, torch.Tensor) and value.device.type == "cpu" else value
