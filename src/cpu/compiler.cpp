@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -199,11 +200,32 @@ struct Fresh {
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> object = nullptr;
 };
 
+// Says on the terminal how far a long compile is: every CRESSET_PROGRESS seconds, by default 5; 0 is never.
+class Progress {
+ public:
+  void note(size_t done, size_t all) {
+    auto now = std::chrono::steady_clock::now();
+    if (interval_ <= 0 || std::chrono::duration<double>(now - last_).count() < interval_) return;
+    last_ = now;
+    std::fprintf(stderr, "cresset: compiling, %zu of %zu kernels after %.0f s\n", done, all, std::chrono::duration<double>(now - start_).count());
+  }
+
+ private:
+  static double interval() {
+    const char* text = std::getenv("CRESSET_PROGRESS");
+    return text && *text ? std::atof(text) : 5;
+  }
+  double interval_ = interval();
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_ = start_;
+};
+
 // On as many threads as programs run on.
 void compile_objects(std::vector<Fresh>& fresh, const Target& target) {
   std::atomic<size_t> next = 0;
-  auto work = [&] {
+  Progress progress;
+  auto work = [&](bool says) {
     for (size_t i; (i = next++) < fresh.size();) {
+      if (says) progress.note(i, fresh.size());
       llvm::consumeError(fresh[i].object.takeError());
       fresh[i].object = compile_object(*fresh[i].module, target);
       fresh[i].module.reset();
@@ -211,8 +233,8 @@ void compile_objects(std::vector<Fresh>& fresh, const Target& target) {
     }
   };
   std::vector<std::thread> helpers;
-  for (int i = 1; i < num_threads() && i < int(fresh.size()); ++i) helpers.emplace_back(work);
-  work();
+  for (int i = 1; i < num_threads() && i < int(fresh.size()); ++i) helpers.emplace_back(work, false);
+  work(true);
   for (auto& helper : helpers) helper.join();
 }
 

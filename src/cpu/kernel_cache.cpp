@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "cresset/metrics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CachePruning.h"
@@ -144,13 +145,18 @@ std::string kernel_key(const std::string& content, const Target& target) {
 }
 
 std::shared_ptr<NativeKernel> find_kernel(const std::string& key) {
+  static Counter hits("cresset.kernel_hit"), disk_hits("cresset.kernel_disk_hit");
   std::lock_guard lock(mutex());
   if (auto it = in_memory().find(key); it != in_memory().end())
-    if (auto kernel = it->second.lock()) return kernel;
-  return directory().empty() ? nullptr : read(key);
+    if (auto kernel = it->second.lock()) return hits.add(), kernel;
+  auto kernel = directory().empty() ? nullptr : read(key);
+  if (kernel) disk_hits.add();
+  return kernel;
 }
 
 llvm::Expected<std::shared_ptr<NativeKernel>> add_kernel(const Kernel& kernel, std::unique_ptr<llvm::MemoryBuffer> object) {
+  static Counter compiles("cresset.kernel_compile");
+  compiles.add();
   std::lock_guard lock(mutex());
   if (!directory().empty()) write(kernel, object->getBuffer());
   auto code = link_object(std::move(object), kernel.name);

@@ -1,6 +1,7 @@
 #include "runtime/thread_pool.h"
 
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +21,9 @@ std::atomic<int>& threads() {
   return count;
 }
 
+// A forked child has none of the team's threads, and OpenMP would wait for them.
+std::atomic<bool> forked{false};
+
 }  // namespace
 
 void parallel_for(KernelFunction kernel, void* const* buffers, int64_t tasks, int64_t grain, size_t scratch_bytes) {
@@ -33,7 +37,8 @@ void parallel_for(KernelFunction kernel, void* const* buffers, int64_t tasks, in
     }
   };
   int count = num_threads();
-  if (count == 1 || tasks <= grain || omp_in_parallel()) return work();
+  if (count == 1 || tasks <= grain || omp_in_parallel() || forked) return work();
+  static const int at_fork [[maybe_unused]] = pthread_atfork(nullptr, nullptr, [] { forked = true; });
   // Always as many: a team that shrinks ends threads, and starts new ones when it grows again.
 #pragma omp parallel num_threads(count)
   work();
