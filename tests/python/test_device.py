@@ -2,9 +2,13 @@
 
 import copy
 import io
+import math
+import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 import torch
@@ -184,3 +188,38 @@ def test_autocast_computes_products_in_bfloat16():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         expected = twin(x.cpu())
     torch.testing.assert_close(y.cpu(), expected, rtol=2e-2, atol=2e-2)  # two bf16 products, each rounded to 8 bits
+
+
+def test_import_does_not_load_dynamo():
+    result = subprocess.run([sys.executable, "-c", "import sys, torch; print('torch_cresset' in sys.modules, 'torch._dynamo' in sys.modules)"],
+                            capture_output=True, text=True, timeout=300)
+    assert result.stdout.split() == ["True", "False"], result.stderr
+
+
+def test_a_backward_runs_on_its_own_thread():
+    threads = []
+
+    class Probe(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            threads.append(threading.get_ident())
+            return grad
+
+    x = torch.ones(3, device="cresset", requires_grad=True)
+    Probe.apply(x * 2).sum().backward()
+    assert threads == [threading.get_ident()]
+    assert x.grad.cpu().tolist() == [2, 2, 2]
+
+
+def test_a_forked_process_computes():
+    x = torch.randn(400, 400).to("cresset")
+    expected = float((x @ x).sum().cpu())  # on all threads
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if math.isclose(float((x @ x).sum().cpu()), expected, rel_tol=1e-4) else 1)
+    assert os.waitpid(child, 0)[1] == 0

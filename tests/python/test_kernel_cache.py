@@ -66,3 +66,49 @@ def test_processes_share_a_directory(tmp_path):
     left = {path.name for path in tmp_path.iterdir()} - {path.name for path in files(tmp_path)}
     assert left <= {"llvmcache.timestamp"}, left
     assert not [path for path in files(tmp_path) if path.suffix]
+
+
+TRAINING = """
+import torch, torch_cresset
+
+def kernels(layers, batch):
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(*[m for _ in range(layers) for m in (torch.nn.Linear(32, 32), torch.nn.ReLU())]).to("cresset")
+    optimizer = torch.optim.AdamW(net.parameters(), fused=True)
+    x = torch.randn(batch, 32).to("cresset")
+    torch_cresset.reset_counters()
+    for _ in range(3):
+        net(x).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    torch.cresset.synchronize()
+    counters = torch_cresset.counters()
+    return [counters.get("cresset.kernel_" + kind, 0) for kind in ("compile", "hit", "disk_hit")]
+
+torch.nn.functional.linear(torch.randn(1, 2).to("cresset"), torch.randn(1, 2).to("cresset")).cpu()  # what is drawn and copied once
+print(*kernels(4, 8), *kernels(8, 8), *kernels(4, 16))
+"""
+
+
+def test_equal_layers_compile_once_and_a_changed_shape_only_what_it_changes(tmp_path):
+    def run_training():
+        result = subprocess.run([sys.executable, "-c", TRAINING], capture_output=True, text=True, timeout=300, env=os.environ | {"CRESSET_CACHE_DIR": str(tmp_path)})
+        assert result.returncode == 0, result.stderr
+        return [int(v) for v in result.stdout.split()]
+
+    four, _, on_disk, twice_as_deep, hits, _, other_batch, hits_of_batch, _ = run_training()
+    assert four > 0 and on_disk == 0
+    assert twice_as_deep <= 2 and hits > twice_as_deep  # the last layer's kernels know what follows: nearly all are known
+    assert 0 < other_batch < four and hits_of_batch > 0
+    again = run_training()
+    assert again[::3] == [0, 0, 0] and again[2] == four
+
+
+def test_a_long_compile_says_how_far_it_is(tmp_path):
+    def said(progress):
+        result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300,
+                                env=os.environ | {"CRESSET_CACHE_DIR": str(tmp_path / progress), "CRESSET_PROGRESS": progress})
+        assert result.returncode == 0, result.stderr
+        return "cresset: compiling, " in result.stderr
+
+    assert said("1e-9") and not said("0") and not said("60")
