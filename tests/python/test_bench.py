@@ -142,3 +142,18 @@ def test_limits_of_the_machine():
     small, large = map(json.loads, done.stdout.splitlines())
     assert small["fma_gflops"] > 1 and small["copy_gbs"] > 0.1 and large["copy_gbs"] > 0.1
     assert subprocess.run([str(program), "none"], capture_output=True).returncode == 2
+
+
+def test_growth_with_layers(tmp_path):
+    docs = tmp_path / "performance.md"
+    docs.write_text("before\n<!-- growth: written by bench/growth.py -->\nold\n<!-- /growth -->\nafter\n")
+    done = subprocess.run([sys.executable, str(BENCH / "growth.py"), "--layers", "3,6", "--docs", str(docs)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in docs.read_text() and "old" not in docs.read_text()
+    three, six = ([cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.strip().splitlines()[2:])
+    assert three[0] == "3" and six[0] == "6"
+    assert int(three[6]) < int(six[6]) and three[7] == six[7]  # more launches of the same kernels
+    assert three[5] == six[5]
+    docs.write_text("no markers\n")
+    assert subprocess.run([sys.executable, str(BENCH / "growth.py"), "--docs", str(docs)], capture_output=True).returncode == 2
+    assert docs.read_text() == "no markers\n"
