@@ -35,6 +35,7 @@ class _Definition:
         self.results = {}  # attributes → pytree of the results, None for those that are no tensors
         self.recorded = {}  # signature → _C.Composite
         self.without = {}  # signature → which inputs get no gradient
+        self.plans = {}  # arguments but for their tensors → attributes and operands
 
     def run(self, attributes, inputs):
         """The tensors among the function's results."""
@@ -137,7 +138,7 @@ def _shown(signature, arguments):
     shown = {}
 
     def add(name, value):
-        if isinstance(value, (torch.Tensor, _Absent)):
+        if isinstance(value, _Operand):
             return
         if isinstance(value, dict):
             parts = value.items()
@@ -162,13 +163,6 @@ def _shown(signature, arguments):
 def _decode(attributes):
     values = json.loads(attributes, object_hook=lambda d: getattr(torch, d["dtype"]) if set(d) == {"dtype"} else d)
     return values, values["autocast"]
-
-
-class _Absent:
-    """Stands for an absent operand among a call's arguments."""
-
-
-_ABSENT = _Absent()
 
 
 def _fill(slots, inputs):
@@ -196,8 +190,11 @@ class _autocast:
             context.__exit__(*error)
 
 
+_DEVICES = ("cpu", "cresset")  # that autocast is taken over from
+
+
 def _autocast_modes():
-    return [[device, str(torch.get_autocast_dtype(device)).removeprefix("torch.") if torch.is_autocast_enabled(device) else ""] for device in ("cpu", "cresset")]
+    return [[device, str(torch.get_autocast_dtype(device)).removeprefix("torch.") if torch.is_autocast_enabled(device) else ""] for device in _DEVICES]
 
 
 def _definition(key):
@@ -274,25 +271,51 @@ class _Call(torch.autograd.Function):
 _OPTIONAL = (Optional[torch.Tensor], "torch.Tensor | None", "Tensor | None", "Optional[torch.Tensor]", "Optional[Tensor]")
 
 
-def _call(key, *args, **kwargs):
-    """The results and their structure."""
-    definition = _registry[key]
+class _Operand:
+    """Stands for tensor number `place` of a call, None for an absent one."""
+
+    def __init__(self, place):
+        self.place = place
+
+
+def _plan(definition, values, spec):
+    """The attributes of a call and the places of its operands; `values` are its flat arguments with _Operand for tensors."""
+    args, kwargs = pytree.tree_unflatten(values, spec)
     arguments = definition.signature.bind(*args, **kwargs)
     arguments.apply_defaults()
     for name in definition.optional:
         if arguments.arguments[name] is None:
-            arguments.arguments[name] = _ABSENT
-    flat, spec = pytree.tree_flatten((arguments.args, arguments.kwargs))
-    operand = [isinstance(v, (torch.Tensor, _Absent)) for v in flat]
-    inputs = [None if v is _ABSENT else v for v, is_operand in zip(flat, operand) if is_operand]
-    plain = all(t is None or t.device.type != "cresset" for t in inputs) and torch._C._len_torch_dispatch_stack() == 0
+            arguments.arguments[name] = _Operand(None)
+    flat, tree = pytree.tree_flatten((arguments.args, arguments.kwargs))
+    shown = _shown(definition.signature, arguments.arguments)
+    attributes = _encode({"slots": [["tensor"] if isinstance(v, _Operand) else ["value", v] for v in flat], "tree": pytree.treespec_dumps(tree),
+                          "shown": shown, "autocast": _autocast_modes()})
+    return attributes, [v.place for v in flat if isinstance(v, _Operand)]
+
+
+_PLAIN = (type(None), bool, int, float, str, torch.dtype)
+
+
+def _call(key, *args, **kwargs):
+    """The results and their structure."""
+    definition = _registry[key]
+    flat, spec = pytree.tree_flatten((args, kwargs))
+    tensors = [v for v in flat if isinstance(v, torch.Tensor)]
+    plain = all(t.device.type != "cresset" for t in tensors) and torch._C._len_torch_dispatch_stack() == 0
     # functorch's transforms look into the function; so there it is its decomposition.
     if plain or torch._C._functorch.peek_interpreter_stack() is not None:
         return pytree.tree_flatten(definition.function(*args, **kwargs))
-    shown = _shown(definition.signature, arguments.arguments)
-    attributes = _encode({"slots": [["tensor"] if is_operand else ["value", v] for v, is_operand in zip(flat, operand)], "tree": pytree.treespec_dumps(spec),
-                          "shown": shown, "autocast": _autocast_modes()})
-    results = iter(_Call.apply(key, attributes, *inputs))
+    # A loop calls again and again with other tensors; types are told apart, as 1, 1.0 and True are equal.
+    known = tuple(_Operand if isinstance(v, torch.Tensor) else (type(v), v) for v in flat), spec, tuple(torch.is_autocast_enabled(d) and torch.get_autocast_dtype(d) for d in _DEVICES)
+    repeats = all(isinstance(v, (torch.Tensor, *_PLAIN)) for v in flat)
+    plan = definition.plans.get(known) if repeats else None
+    if plan is None:
+        places = iter(range(len(tensors)))
+        plan = _plan(definition, [_Operand(next(places)) if isinstance(v, torch.Tensor) else v for v in flat], spec)
+        if repeats:
+            definition.plans[known] = plan
+    attributes, places = plan
+    results = iter(_Call.apply(key, attributes, *[None if place is None else tensors[place] for place in places]))
     absent, structure = definition.results[attributes]
     return [None if a else next(results) for a in absent], structure
 
@@ -327,9 +350,14 @@ class Composite:
             self._places = _places(pytree.tree_unflatten(range(len(results)), structure))
             return results
 
-        # Dynamo does not look inside: the call is one node of its graph, whose results are a list. Where they belong is a constant.
-        self._in_graph = torch._dynamo.allow_in_graph(functools.wraps(definition.function)(call))
+        self._call = functools.wraps(definition.function)(call)
+
+    def show_dynamo(self):
+        """Dynamo does not look inside: the call is one node of its graph, whose results are a list. Where they belong is a constant. For functions that users call:
+        Dynamo takes longer to import than PyTorch."""
+        self._in_graph = torch._dynamo.allow_in_graph(self._call)
         self._places_in_graph = torch._dynamo.assume_constant_result(lambda: self._places)
+        return self
 
     def __call__(self, /, *args, **kwargs):
         if torch.compiler.is_dynamo_compiling():
@@ -372,6 +400,12 @@ def composite(name, *, version=1):
     argument in place, draws random numbers, reads a value or uses a tensor that is not an argument. Second derivatives, and torch.func's transforms,
     are those of the decomposition.
     """
+    decorate = define(name, version)
+    return lambda function: decorate(function).show_dynamo()
+
+
+def define(name, version):
+    """The same for functions that only the dispatcher calls."""
     if not re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", name):
         raise ValueError(f"a composite's name has a namespace, as in 'acme.{name}'; not {name!r}")
     if not isinstance(version, int) or version < 1:

@@ -14,7 +14,7 @@ import torch
 from torch._C import DispatchKey
 
 from . import _C
-from .composite import composite
+from .composite import define
 
 _kernels = torch.library.Library("aten", "IMPL")
 _library = torch.library.Library("cresset", "FRAGMENT")
@@ -64,9 +64,11 @@ def _keep(name, operator, version):
         return op._op_dk(alias, *[v for n, v in values.items() if n not in keyword_only], **{n: v for n, v in values.items() if n in keyword_only})
 
     decomposition.__signature__ = _signature(op._schema, left_out)
-    call = composite(name, version=version)(decomposition)
+    call = define(name, version)(decomposition)
 
     def kernel(*args, **kwargs):
+        if not left_out:
+            return call(*args, **kwargs)
         values = every.bind(*args, **kwargs)
         values.apply_defaults()
         values = {n: v for n, v in values.arguments.items() if n not in left_out}
