@@ -7,6 +7,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "stablehlo/chlo.h"
+#include "stablehlo/chlo_legalize.h"
 
 using namespace mlir;
 using namespace cresset;
@@ -73,6 +74,13 @@ struct RaiseComposites final : PassWrapper<RaiseComposites, OperationPass<Module
   }
 };
 
+struct LegalizeChlo final : PassWrapper<LegalizeChlo, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LegalizeChlo)
+  StringRef getArgument() const override { return "chlo-legalize-to-stablehlo"; }
+  StringRef getDescription() const override { return "Makes StableHLO of CHLO"; }
+  void runOnOperation() override { chlo::legalize(getOperation()); }
+};
+
 struct Simplify final : PassWrapper<Simplify, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Simplify)
   StringRef getArgument() const override { return "simplify"; }
@@ -88,6 +96,7 @@ int main(int argc, char** argv) {
   PassRegistration<DecomposeComposites>();
   PassRegistration<CompositesToCustomCalls>();
   PassRegistration<RaiseComposites>();
+  PassRegistration<LegalizeChlo>();
   PassRegistration<Simplify>();
   return asMainReturnCode(MlirOptMain(argc, argv, "StableHLO optimizer of Cresset\n", registry));
 }

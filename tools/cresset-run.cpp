@@ -11,7 +11,8 @@
 #include "llvm/Support/InitLLVM.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "stablehlo/dialect.h"
+#include "stablehlo/chlo.h"
+#include "stablehlo/chlo_legalize.h"
 
 namespace {
 
@@ -117,9 +118,10 @@ int main(int argc, char** argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::cl::ParseCommandLineOptions(argc, argv, "Runs a StableHLO module on the CPU\n");
   mlir::MLIRContext context;
-  context.loadDialect<mlir::func::FuncDialect, mlir::stablehlo::StableHLODialect>();
+  context.loadDialect<mlir::func::FuncDialect, mlir::stablehlo::StableHLODialect, mlir::chlo::CHLODialect>();
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);
   if (!module) return 1;
+  mlir::chlo::legalize(*module);
   auto main = or_exit(entry(*module));
   if (assembly) {
     llvm::outs() << or_exit(cresset::cpu::assembly(*module, {cpu}));

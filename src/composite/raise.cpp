@@ -96,6 +96,7 @@ void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references)
     raise_loss_gradients(program, *report);
     raise_scalars(program, *report);
     raise_row_gradients(program, *report);
+    raise_channel_gradients(program, *report);
     raise_attention_gradients(program, attentions, *report);
     raise_scalar_gradients(program, *report);
   }

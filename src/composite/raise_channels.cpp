@@ -18,35 +18,23 @@ constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3, kNear = 3e-2;
 
 ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
 bool is_step(Operation* op) { return is_pointwise(op) || is_layout(op) || isa<ReduceOp>(op); }
+}  // namespace
 
-enum class Kind { Inference, Training, Group };
-
-struct ChannelNorm {
-  Kind kind = Kind::Inference;
-  Value x, y;  // elements in the same order
-  int64_t channel = 1;  // the dimension of y
-  int64_t groups = 0;
-  double eps = 0;
-  Value weight, bias, mean, variance;
-
-  int64_t channels() const { return type_of(Value(y)).getShape()[channel]; }
-  std::string name() const { return kind == Kind::Group ? "aten.group_norm" : "aten.batch_norm"; }
-  std::string describe() const {
-    std::string text;
-    llvm::raw_string_ostream out(text);
-    if (kind == Kind::Group) out << " group=" << groups;
-    else out << (kind == Kind::Training ? " training" : " inference");
-    out << " eps=" << llvm::format("%g", eps);
-    return text;
-  }
-};
+std::string ChannelNorm::describe() const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (kind == Group) out << " group=" << groups;
+  else out << (kind == Training ? " training" : " inference");
+  out << " eps=" << llvm::format("%g", eps);
+  return text;
+}
 
 // The places that share a place's mean and variance.
 void for_each_place(const ChannelNorm& norm, ArrayRef<int64_t> at, const std::function<void(ArrayRef<int64_t>)>& visit) {
   SmallVector<int64_t> low(at.size(), 0), high(shape_of(norm.y));
-  int64_t size = norm.kind == Kind::Group ? norm.channels() / norm.groups : 1;
+  int64_t size = norm.kind == ChannelNorm::Group ? norm.channels() / norm.groups : 1;
   low[norm.channel] = at[norm.channel] / size * size, high[norm.channel] = low[norm.channel] + size;
-  if (norm.kind == Kind::Group) low[0] = at[0], high[0] = at[0] + 1;
+  if (norm.kind == ChannelNorm::Group) low[0] = at[0], high[0] = at[0] + 1;
   SmallVector<int64_t> place(low);
   for (bool more = true; more;) {
     visit(place);
@@ -57,6 +45,8 @@ void for_each_place(const ChannelNorm& norm, ArrayRef<int64_t> at, const std::fu
     }
   }
 }
+
+namespace {
 
 // How far the region is from the norm.
 double distance(const ChannelNorm& norm) {
@@ -73,7 +63,7 @@ double distance(const ChannelNorm& norm) {
     for (int64_t d : shape_of(norm.y)) at.push_back(seed == 21 ? 0 : seed == 22 ? d - 1 : d / 2);
     int64_t c = at[norm.channel];
     double mean = 0, variance = 0, x = s.get(norm.x, ravel(at, shape_of(norm.y)));
-    if (norm.kind == Kind::Inference) {
+    if (norm.kind == ChannelNorm::Inference) {
       mean = s.get(norm.mean, c), variance = s.get(norm.variance, c);
     } else {
       double count = 0;
@@ -214,11 +204,11 @@ class ChannelSearch {
       for (int flip = 0; flip < (vectors.size() == 2 ? 2 : 1); ++flip) {
         if (!vectors.empty()) norm.weight = vectors[flip];
         if (vectors.size() == 2) norm.bias = vectors[1 - flip];
-        if (count == total / c) norm.kind = Kind::Training, tries.push_back(norm);
+        if (count == total / c) norm.kind = ChannelNorm::Training, tries.push_back(norm);
         // Over the last dimensions without a weight of channels it is a layer norm.
         int64_t per_item = total / shape_of(y)[0];
         bool plain = vectors.empty() && rank < 4;
-        if (rank > 2 && per_item % count == 0 && c % (per_item / count) == 0 && !plain) norm.kind = Kind::Group, norm.groups = per_item / count, tries.push_back(norm);
+        if (rank > 2 && per_item % count == 0 && c % (per_item / count) == 0 && !plain) norm.kind = ChannelNorm::Group, norm.groups = per_item / count, tries.push_back(norm);
       }
     }
     for (ChannelNorm& norm : tries) {
@@ -235,6 +225,8 @@ class ChannelSearch {
   Operation* root_;
 };
 
+}  // namespace
+
 // `v` in y's shape, channels in dimension 1.
 View channels_first(Value v, Value y, int64_t channel) {
   if (v.getType() != y.getType()) {
@@ -249,6 +241,39 @@ View channels_first(Value v, Value y, int64_t channel) {
   return view;
 }
 
+// Mean and reciprocal deviation of x, channels in dimension 1, as the operator returns them.
+SmallVector<Value> norm_statistics(Emit& e, Value x, const ChannelNorm& norm) {
+  int64_t items = shape_of(x)[0], c = shape_of(x)[1], size = type_of(x).getNumElements() / items / c;
+  bool group = norm.kind == ChannelNorm::Group;
+  if (is_narrow(x)) x = e.convert(x, Float32Type::get(x.getContext()));
+  SmallVector<int64_t> dims{2};
+  if (group) x = e.reshape(x, {items, norm.groups, c / norm.groups * size});
+  else x = e.reshape(x, {items, c, size}), dims = {0, 2};
+  auto mean = [&](Value v) {
+    Value sum = e.sum(v, dims);
+    return e.div(sum, e.number(group ? double(c / norm.groups * size) : double(items * size), sum));
+  };
+  Value m = mean(x), shifted = e.sub(x, e.spread(m, dims, x)), square = mean(e.mul(shifted, shifted));
+  return {m, e.rsqrt(e.add(square, e.number(norm.eps, square)))};
+}
+
+SmallVector<NamedAttribute> norm_attributes(OpBuilder& b, const ChannelNorm& norm, ArrayRef<int64_t> shape) {
+  int64_t size = 1;
+  for (int64_t d : shape.drop_front(2)) size *= d;
+  SmallVector<NamedAttribute> attributes;
+  const std::pair<const char*, int64_t> numbers[] = {{"N", shape[0]}, {"C", shape[1]}, {"HxW", size}, {"group", norm.groups}};
+  for (auto [name, number] : numbers) attributes.push_back(b.getNamedAttr(name, b.getI64IntegerAttr(number)));
+  return attributes;
+}
+
+bool is_norm_root(Operation& op) {
+  if (isa<RsqrtOp, SqrtOp>(op)) return is_float(op.getResult(0)) && !constant_number(op.getResult(0));
+  auto exponent = isa<PowOp>(op) ? constant_number(op.getOperand(1)) : std::nullopt;
+  return exponent && std::fabs(*exponent) == 0.5 && is_float(op.getResult(0));
+}
+
+namespace {
+
 void outline_norm(Program& program, ChannelNorm& norm, RaiseReport& report) {
   OpBuilder b(program.module.getContext());
   SmallVector<Value> operands{norm.x}, inputs;
@@ -260,47 +285,27 @@ void outline_norm(Program& program, ChannelNorm& norm, RaiseReport& report) {
   for (Value v : ArrayRef<Value>(operands).drop_front()) inputs.push_back(make_operand(b, views(v, 1)[0], region));
   Value out = make_result(b, channels_first(norm.y, norm.y, norm.channel));
   program.renumber();
-  SmallVector<int64_t> shape(shape_of(out));
-  int64_t items = shape[0], c = shape[1], size = type_of(out).getNumElements() / items / c;
   SmallVector<NamedAttribute> attributes{b.getNamedAttr("eps", b.getF64FloatAttr(norm.eps))};
-  if (norm.kind == Kind::Group) {
-    const std::pair<const char*, int64_t> numbers[] = {{"N", items}, {"C", c}, {"HxW", size}, {"group", norm.groups}};
-    for (auto [name, number] : numbers) attributes.push_back(b.getNamedAttr(name, b.getI64IntegerAttr(number)));
+  if (norm.kind == ChannelNorm::Group) {
+    attributes.append(norm_attributes(b, norm, shape_of(out)));
   } else {
     attributes.push_back(b.getNamedAttr("momentum", b.getF64FloatAttr(0.1)));
-    attributes.push_back(b.getNamedAttr("training", b.getBoolAttr(norm.kind == Kind::Training)));
+    attributes.push_back(b.getNamedAttr("training", b.getBoolAttr(norm.kind == ChannelNorm::Training)));
     if (norm.mean && !norm.weight) attributes.push_back(b.getNamedAttr("absent_operands", b.getDenseI64ArrayAttr({1, 2})));  // weight and bias
   }
   // The statistics, as the operator returns them.
   auto extend = [&](OpBuilder& inside, SmallVectorImpl<Value>& returned) {
     Emit e(inside, out.getLoc());
-    if (norm.kind == Kind::Inference) {
+    if (norm.kind == ChannelNorm::Inference) {
       auto none = RankedTensorType::get({0}, inside.getF32Type());
       for (int k = 0; k < 2; ++k) returned.push_back(ConstantOp::create(inside, out.getLoc(), DenseElementsAttr::get(none, ArrayRef<float>{})));
       return;
     }
-    Value x = inside.getInsertionBlock()->getArgument(0);
-    if (is_narrow(x)) x = e.convert(x, inside.getF32Type());
-    SmallVector<int64_t> dims{2};
-    if (norm.kind == Kind::Group) x = e.reshape(x, {items, norm.groups, c / norm.groups * size});
-    else x = e.reshape(x, {items, c, size}), dims = {0, 2};
-    auto mean = [&](Value v) {
-      Value sum = e.sum(v, dims);
-      return e.div(sum, e.number(norm.kind == Kind::Group ? double(c / norm.groups * size) : double(items * size), sum));
-    };
-    Value m = mean(x), shifted = e.sub(x, e.spread(m, dims, x)), square = mean(e.mul(shifted, shifted));
-    returned.push_back(m);
-    returned.push_back(e.rsqrt(e.add(square, e.number(norm.eps, square))));
+    for (Value v : norm_statistics(e, inside.getInsertionBlock()->getArgument(0), norm)) returned.push_back(v);
   };
   program.outline(*find_composite(norm.name()), b.getDictionaryAttr(attributes), inputs, {out}, extend);
   program.renumber();
   report.raised.push_back(place + ": " + norm.name() + norm.describe());
-}
-
-bool is_root(Operation& op) {
-  if (isa<RsqrtOp, SqrtOp>(op)) return is_float(op.getResult(0)) && !constant_number(op.getResult(0));
-  auto exponent = isa<PowOp>(op) ? constant_number(op.getOperand(1)) : std::nullopt;
-  return exponent && std::fabs(*exponent) == 0.5 && is_float(op.getResult(0));
 }
 
 }  // namespace
@@ -310,7 +315,7 @@ void raise_channels(Program& program, RaiseReport& report) {
   for (bool found = true; found;) {
     found = false;
     for (Operation& op : program.block) {
-      if (!is_root(op) || !seen.insert(&op).second) continue;
+      if (!is_norm_root(op) || !seen.insert(&op).second) continue;
       ChannelSearch search(program, &op);
       if (auto norm = search.find()) {
         outline_norm(program, *norm, report);

@@ -235,6 +235,8 @@ void to_custom_calls(ModuleOp module, const std::function<bool(stablehlo::Compos
     OpBuilder b(op);
     auto call = stablehlo::CustomCallOp::create(b, op.getLoc(), op.getResultTypes(), op.getOperands(), b.getStringAttr(op.getName()), BoolAttr(),
                                                 op.getCompositeAttributes(), b.getI32IntegerAttr(4), ArrayAttr(), ArrayAttr(), ArrayAttr(), ArrayAttr());
+    // Beside the attributes: XLA's handlers take as many of those as they declare.
+    call->setAttr("mhlo.frontend_attributes", b.getDictionaryAttr({b.getNamedAttr("composite_version", b.getStringAttr(std::to_string(op.getVersion())))}));
     op->replaceAllUsesWith(call);
     op.erase();
   }

@@ -65,7 +65,8 @@ class Report {
 /// Decomposes what the selection does not keep, and reports it.
 mlir::LogicalResult select(mlir::ModuleOp module, const Selection& selection, Report& report);
 
-/// Replaces every composite by a stablehlo.custom_call of its name with the attributes as its backend_config (API version 4, the typed FFI of XLA).
+/// Replaces every composite by a stablehlo.custom_call of its name with the attributes as its backend_config (API version 4, the typed FFI of XLA) and its version
+/// as a frontend attribute, composite_version.
 void to_custom_calls(mlir::ModuleOp module, const std::function<bool(mlir::stablehlo::CompositeOp)>& should);
 
 }  // namespace cresset::composite

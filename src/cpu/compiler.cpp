@@ -306,13 +306,16 @@ Port port_of(Type type) {
   return port;
 }
 
-// Offers every composite to the registered kernels, the outer before what is nested in it, and decomposes what nobody takes.
+// Offers every composite to the registered kernels, the outer before what is nested in it, and decomposes what nobody takes. Of what was nested, those that are run whole are reported.
 LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_ptr<composite::Kernel>>& foreign, composite::Report& report) {
   composite::load_plugins_from_environment();
+  DenseSet<Operation*> outer;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isPrivate()) function.walk([&](CompositeOp op) { outer.insert(op); });
   return composite::decompose(module, [&](CompositeOp op) {
     auto choice = composite::choose_kernel(op);
     bool ours = !choice.kernel && attention_kind(op);
-    report.add(op, choice.kernel ? "kernel " + choice.provider : ours ? "kernel cresset" : "decomposed", choice.reason);
+    if (outer.erase(op) || choice.kernel || ours) report.add(op, choice.kernel ? "kernel " + choice.provider : ours ? "kernel cresset" : "decomposed", choice.reason);
     if (choice.kernel) foreign[op] = std::move(choice.kernel);
     return !foreign.contains(op) && !ours;
   });

@@ -1,4 +1,4 @@
-// The element-wise operations of CHLO, which JAX leaves in the text it prints. Names and spellings are CHLO's.
+// The operations of CHLO that JAX leaves in the text it prints. Names and spellings are CHLO's; chlo_legalize.h makes StableHLO of them.
 include "base.td"
 
 def CHLO_Dialect : Dialect {
@@ -27,3 +27,14 @@ def LgammaOp : CHLO_Unary<"lgamma">;
 def SinhOp : CHLO_Unary<"sinh">;
 def SquareOp : CHLO_Unary<"square">;
 def TanOp : CHLO_Unary<"tan">;
+
+def NextAfterOp : Op<CHLO_Dialect, "next_after", [Pure]> {
+  let arguments = (ins StableHLO_Tensor:$x, StableHLO_Tensor:$y);
+  let results = (outs StableHLO_Tensor:$result);
+  let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y) `->` type($result)";
+}
+def TopKOp : Op<CHLO_Dialect, "top_k", [Pure]> {
+  let arguments = (ins StableHLO_Tensor:$operand, I64Attr:$k);
+  let results = (outs StableHLO_Tensor:$values, StableHLO_Tensor:$indices);
+  let assemblyFormat = "`(` $operand `,` `k` `=` $k `)` attr-dict `:` type($operand) `->` `(` type($values) `,` type($indices) `)`";
+}
