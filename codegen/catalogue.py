@@ -19,6 +19,8 @@
 
 import argparse
 import difflib
+import functools
+import importlib.util
 import pathlib
 import re
 import sys
@@ -110,6 +112,24 @@ def attribute(name, value):
     return f"{{{text(name)}, {kinds[type(value)]}({shown})}}"
 
 
+def attribute_names(operator):
+    """The arguments of an operator that are no tensors, by PyTorch's own list of schemas; "*", any, where that is not installed or does not have it."""
+    spec = importlib.util.find_spec("torchgen")
+    path = spec and pathlib.Path(spec.origin).parent / "packaged/ATen/native/native_functions.yaml"
+    if not path or not path.exists():
+        return ["*"]
+    found = re.search(rf"^- func: {re.escape(operator)}\((.*?)\) ->", schemas(path), re.MULTILINE)
+    if not found:
+        return ["*"]
+    arguments = re.findall(r"([\w.]+(?:\([^)]*\))?(?:\[\d*\])?\??) (\w+)(?:=[^,]+)?(?:,|$)", found[1].replace("*, ", ""))
+    return [name for kind, name in arguments if not kind.startswith("Tensor")]
+
+
+@functools.cache
+def schemas(path):
+    return path.read_text()
+
+
 def table(composites):
     """The body of generated/catalogue.inc: initialisers of composite::Entry, sorted by name."""
     lines = []
@@ -117,8 +137,10 @@ def table(composites):
         names = c.aliases + [f"aten.{o}{'' if '.' in o else '.default'}" for o in c.operators] + [f"aten.{o.partition('.')[0]}" for o in c.operators]
         aliases = ", ".join(text(a) for a in dict.fromkeys(names) if a != c.name)
         fixed = ", ".join(attribute(k, v) for k, v in c.fixed.items())
+        listed = dict.fromkeys(a for o in c.operators for a in attribute_names(o))
+        attributes = ", ".join(text(a) for a in listed if a != "*" or len(listed) == 1)
         slope = f"[](double x) -> double {{ return {c.slope}; }}" if c.slope else "nullptr"
-        lines.append(f"{{{text(c.name)}, {c.version}, {text(c.backward)}, {{{aliases}}}, {{{fixed}}}, {slope}, {text(c.when)}, {text(c.implicit)}}},\n")
+        lines.append(f"{{{text(c.name)}, {c.version}, {text(c.backward)}, {{{aliases}}}, {{{fixed}}}, {{{attributes}}}, {slope}, {text(c.when)}, {text(c.implicit)}}},\n")
     return "".join(lines)
 
 

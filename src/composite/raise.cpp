@@ -89,6 +89,7 @@ void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references)
     raise_references(program, references, *report);
     // Norms and softmax before what is element-wise, forward before backward: a gradient is known by its forward's values.
     raise_channels(program, *report);
+    raise_channel_gradients(program, *report);  // before their rows look like norms of rows
     raise_rows(program, *report);
     Attentions attentions;
     raise_attention(program, attentions, *report);
@@ -96,7 +97,6 @@ void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references)
     raise_loss_gradients(program, *report);
     raise_scalars(program, *report);
     raise_row_gradients(program, *report);
-    raise_channel_gradients(program, *report);
     raise_attention_gradients(program, attentions, *report);
     raise_scalar_gradients(program, *report);
   }

@@ -304,6 +304,7 @@ void outline_gradient(Program& program, ChannelGradient& found, RaiseReport& rep
     inputs.append({mean, rstd});
     attributes.push_back(b.getNamedAttr("eps", b.getF64FloatAttr(norm.eps)));
     attributes.push_back(b.getNamedAttr("train", b.getBoolAttr(true)));
+    attributes.push_back(b.getNamedAttr("absent_operands", b.getDenseI64ArrayAttr(weight ? ArrayRef<int64_t>{3, 4} : ArrayRef<int64_t>{2, 3, 4})));  // running statistics, weight
   }
   const Entry& entry = *find_composite(find_composite(norm.name())->backward);
   program.outline(entry, b.getDictionaryAttr(attributes), inputs, outputs);

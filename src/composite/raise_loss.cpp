@@ -5,6 +5,7 @@
 #include "composite/emit.h"
 #include "composite/raise_scalar.h"
 #include "composite/view.h"
+#include "llvm/Support/Format.h"
 
 namespace cresset::composite {
 
@@ -12,7 +13,7 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3;
+constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3, kNear = 0.5;
 
 ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
 bool is_integer(Value v) {
@@ -105,7 +106,8 @@ Value picked_rows(const Loss& loss, int& sign) {
   return {};
 }
 
-bool matches(Loss& loss) {
+// `near`: how far off the sum of all rows is.
+bool matches(Loss& loss, double& near) {
   int64_t rows = loss.rows();
   if (loss.reduction == None) {
     for (unsigned seed : {41u, 42u})
@@ -129,7 +131,11 @@ bool matches(Loss& loss) {
       for (int64_t row = 0; row < rows; ++row) sum -= r.picked(row);
     }
     double found = r.sampler.get(loss.y, 0), expected = loss.reduction == Mean ? sum / double(rows) : sum;
-    if (r.sampler.exhausted() || !is_near(found, expected, loss)) return false;
+    if (r.sampler.exhausted()) return false;
+    if (!is_near(found, expected, loss)) {
+      near = std::min(near, std::fabs(found - expected) / std::max(0.1, std::fabs(expected)));
+      return false;
+    }
   }
   return true;
 }
@@ -211,6 +217,7 @@ void raise_losses(Program& program, RaiseReport& report) {
   if (candidates.size() > 256) candidates.erase(candidates.begin(), candidates.end() - 256);
   DenseSet<Operation*> alive;
   for (Operation& op : program.block) alive.insert(&op);
+  DenseSet<Value> reported;
   for (Operation* candidate : llvm::reverse(candidates)) {
     if (!alive.contains(candidate)) continue;
     Value y = candidate->getResult(0);
@@ -219,15 +226,22 @@ void raise_losses(Program& program, RaiseReport& report) {
     int64_t size = type_of(y).getNumElements();
     if (size != 1 && size != loss->rows()) continue;
     bool found = false;
+    double near = INFINITY;
     for (bool normalises : {false, true}) {
       for (Reduction reduction : {Mean, Sum, None}) {
         if ((reduction == None) != (size == loss->rows() && (size != 1 || shape_of(y).size() > 0))) continue;
         loss->normalises = normalises, loss->reduction = reduction;
-        if ((found = matches(*loss))) break;
+        if ((found = matches(*loss, near))) break;
       }
       if (found) break;
     }
+    if (!found && near < kNear && size == 1 && reported.insert(loss->labels).second) {
+      std::string text = where(y) + ": nearly aten.nll_loss, off by ";
+      llvm::raw_string_ostream(text) << llvm::format("%.2g", near) << ": it may smooth labels, ignore or weight some of them";
+      report.missed.push_back(text);
+    }
     if (!found) continue;
+    reported.insert(loss->labels);
     outline_loss(program, *loss, report);
     alive.clear();
     for (Operation& op : program.block) alive.insert(&op);

@@ -163,7 +163,7 @@ bool outline_gradient(Program& program, LossGradient& found, RaiseReport& report
   if (found.factor != 1) g = e.mul(g, e.number(found.factor, g));
   Value total = forward && found.reduction != None && forward->getResult(1).getType() == number ? forward->getResult(1) : e.number(found.reduction == None ? 0 : double(rows), number);
   program.renumber();
-  auto attributes = b.getDictionaryAttr({b.getNamedAttr("ignore_index", b.getI64IntegerAttr(-100)), b.getNamedAttr("reduction", b.getI64IntegerAttr(int64_t(found.reduction)))});
+  auto attributes = b.getDictionaryAttr({b.getNamedAttr("absent_operands", b.getDenseI64ArrayAttr({3})), b.getNamedAttr("ignore_index", b.getI64IntegerAttr(-100)), b.getNamedAttr("reduction", b.getI64IntegerAttr(int64_t(found.reduction)))});
   auto gradient = program.insert(*find_composite("aten.nll_loss_backward"), attributes, {g, log, labels, total}, loc, [&](OpBuilder& inside, ArrayRef<Value> a) -> SmallVector<Value> {
     Emit e(inside, loc);
     Value each = e.negate(found.reduction == Mean ? e.div(a[0], a[3]) : a[0]);

@@ -168,10 +168,33 @@ Selection::Selection(const std::string& text, const std::string& base) {
     text_ += (text_.empty() ? "" : ",") + part;
   }
 }
+void Filter::check_keys() const {
+  static const std::vector<std::string> general{"version", "dtype", "rank", "shape", "absent_operands"};
+  for (const Condition& condition : conditions_) {
+    const std::string& key = condition.key;
+    std::vector<std::string> known(general);
+    bool any = false, all = false;
+    for (const Entry& entry : catalogue()) {
+      if (!glob_matches(name_, entry.name) && !glob_matches(name_, StringRef(entry.name).drop_front(5))) continue;
+      any = true, all |= llvm::is_contained(entry.attributes, "*");
+      known.insert(known.end(), entry.attributes.begin(), entry.attributes.end());
+      for (const Constant& c : entry.fixed) known.push_back(c.name);
+    }
+    // A user's composite may have any.
+    if (!any || all || llvm::is_contained(known, key) || (is_glob(name_) && !StringRef(name_).starts_with("aten."))) continue;
+    std::string meant = nearest(key, known), text = "composite filter '" + name_ + "{" + key + "=…}': ";
+    text += (is_glob(name_) ? "none of these composites has" : "it has no") + std::string(" attribute '") + key + "'";
+    if (!meant.empty()) text += "; did you mean " + meant + "?";
+    else text += "; it has " + llvm::join(known, ", ");
+    throw std::invalid_argument(text);
+  }
+}
+
 std::vector<std::string> Selection::check_names(const std::vector<std::string>& others) const {
   std::vector<std::string> names = composite_names(), warnings;
   names.insert(names.end(), others.begin(), others.end());
   for (const auto& [filter, keep] : filters_) {
+    filter.check_keys();
     StringRef name = filter.name();
     if (name == "default" || is_glob(name) || llvm::is_contained(names, filter.name())) continue;
     std::string meant = nearest(name, names), text = "composite filter '" + filter.name() + "': there is no such composite";

@@ -21,6 +21,8 @@ class Filter {
   explicit Filter(const std::string& text);
   bool matches(mlir::stablehlo::CompositeOp op) const;
   const std::string& name() const { return name_; }
+  /// Throws std::invalid_argument if a condition is on an attribute that no composite of the catalogue by this name has.
+  void check_keys() const;
 
  private:
   struct Condition {
@@ -39,7 +41,7 @@ class Selection {
   explicit Selection(const std::string& text = "", const std::string& base = "default");
   bool keeps(mlir::stablehlo::CompositeOp op) const;
   /// Looks for misspelt names among the filters without globs. Throws std::invalid_argument if one is ATen's by its namespace, or by having none, but neither in the catalogue nor a
-  /// user's nor among `others`. Returns what to warn of: names that may yet be defined, but are nearly one that is.
+  /// user's nor among `others`, or if it is on an attribute that its composite does not have. Returns what to warn of: names that may yet be defined, but are nearly one that is.
   std::vector<std::string> check_names(const std::vector<std::string>& others = {}) const;
   /// Equal for equal selections; part of a program's key.
   const std::string& text() const { return text_; }

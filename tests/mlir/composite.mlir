@@ -8,6 +8,9 @@
 // RUN: not cresset-opt --decompose-composites="filter=aten.gelo" %s 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: cresset-opt --decompose-composites="filter=acme.outr" %s 2>&1 | FileCheck %s --check-prefixes=NEAR,KEEP
 // RUN: cresset-opt --decompose-composites="filter=aten.gelu,vendor.other" %s 2>&1 | FileCheck %s --check-prefixes=FINE,KEEP
+// RUN: not cresset-opt --decompose-composites="filter=aten.gelu{aproximate=tanh}" %s 2>&1 | FileCheck %s --check-prefix=KEY
+// RUN: not cresset-opt --decompose-composites="filter=aten.*{epsilon=1}" %s 2>&1 | FileCheck %s --check-prefix=KEYS
+// RUN: cresset-opt --decompose-composites="filter=acme.outer{gamma=2},aten.layer_norm{eps=1}" %s 2>&1 | FileCheck %s --check-prefixes=FINE,KEEP
 // RUN: cresset-opt --composites-to-custom-calls %s | FileCheck %s --check-prefix=CALL
 
 // RUN: cresset-opt --decompose-composites=filter=acme.inner %s | FileCheck %s --check-prefix=INNER
@@ -17,8 +20,10 @@
 // NONE: error: composite filter 'aten.gelo': there is no such composite; did you mean aten.gelu?
 // NEAR: warning: composite filter 'acme.outr': there is no such composite; did you mean acme.outer?
 // FINE-NOT: warning
+// KEY: error: composite filter 'aten.gelu{aproximate=…}': it has no attribute 'aproximate'; did you mean approximate?
+// KEYS: error: composite filter 'aten.*{epsilon=…}': none of these composites has attribute 'epsilon'
 // BAD: 'dtype' is no condition; write key=value
-// CALL: stablehlo.custom_call @acme.outer(%{{.*}}) {api_version = 4 : i32, backend_config = {beta = 2.000000e+00 : f64}} : (tensor<4xf32>) -> tensor<4xf32>
+// CALL: stablehlo.custom_call @acme.outer(%{{.*}}) {api_version = 4 : i32, backend_config = {beta = 2.000000e+00 : f64}, mhlo.frontend_attributes = {composite_version = "1"}} : (tensor<4xf32>) -> tensor<4xf32>
 // CALL-NOT: func.func private
 
 // KEEP: stablehlo.composite "acme.outer" %{{.*}} {composite_attributes = {beta = 2.000000e+00 : f64}, decomposition = @outer, version = 1 : i32}

@@ -39,6 +39,10 @@ def test_recall_and_precision():
     for path in sorted((ROOT / "misses").glob("*.mlir")):
         names, report = raised(path)
         # A part may well be whole: the sigmoid in a gate. What the file nearly is must not be.
+        if "_backward_" in path.stem:
+            # The forward and the gradient of its softmax are whole.
+            false += [f"{path.stem}: {n}" for n in names if "_backward" in n and "softmax" not in n]
+            continue
         target = path.stem.partition("_")[0]
         target = {"attention": "scaled_dot_product", "batch": "batch_norm", "group": "group_norm"}.get(target, target)
         false += [f"{path.stem}: {n}" for n in names if target in n or "norm" in n or "gelu" in n]
@@ -207,7 +211,9 @@ def test_a_composite_of_ones_own_is_raised_in_programs():
 
 @pytest.mark.parametrize("miss, why", [("attention_mask_by_one", "its causal mask is off by one"), ("attention_softcap", "tanh, which is neither scale nor mask"),
                                        ("attention_weights_scaled", "off by 0.001"), ("batch_norm_unbiased", "nearly aten.batch_norm training"),
-                                       ("group_norm_unbiased", "nearly aten.group_norm")])
+                                       ("group_norm_unbiased", "nearly aten.group_norm"), ("nll_smoothed", "nearly aten.nll_loss"), ("attention_two_masks", "it has several masks"),
+                                       ("attention_dropout", "nearly aten.scaled_dot_product_attention"), ("scaled_dot_product_backward_scale", "there is no gradient of the queries"),
+                                       ("batch_norm_backward_unbiased", "nearly the gradient of aten.batch_norm")])
 def test_the_report_says_what_broke_it(miss, why):
     _, report = raised(ROOT / "misses" / f"{miss}.mlir")
     assert why in report, report

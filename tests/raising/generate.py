@@ -147,6 +147,29 @@ def torch_gelu_new(x):
     return 0.5 * x * (1.0 + torch.tanh(0.7978845608028654 * (x + 0.044715 * torch.pow(x, 3.0))))
 
 
+def of_floats(function, arguments):
+    """(gradient, *arguments) -> the gradients of those arguments that are floats; and the same with the result, as a training step has it."""
+    places = [i for i, a in enumerate(arguments) if jnp.issubdtype(a.dtype, jnp.floating)]
+
+    def both(g, *given):
+        def of(*floats):
+            full = list(given)
+            for i, v in zip(places, floats, strict=True):
+                full[i] = v
+            return function(*full)
+
+        y, backward = jax.vjp(of, *[given[i] for i in places])
+        return y, backward(g)
+
+    return (lambda g, *given: both(g, *given)[1]), both
+
+
+def backward_of(expected):
+    """What the gradient of something that is raised as this is raised as."""
+    name, _, rest = expected.partition(" ")
+    return f"{name}_backward" + ("" if "softmax" in name else " " + rest)
+
+
 def with_gradient(function):
     def both(g, *args):
         y = function(*args)
@@ -195,6 +218,22 @@ def main():
     for name, (expected, function, arguments) in heldout.GRADIENTS.items():
         gradient = jnp.ones_like(function(*arguments))
         write("spellings", "heldout_gradient_" + name, expected, lowered(lambda g, *a: jax.vjp(function, *a)[1](g), [gradient, *arguments]))
+    for name in [*heldout.ATTENTION, *heldout.LOSSES, *heldout.CHANNEL_GRADIENTS]:
+        expected, function, arguments = {**heldout.ATTENTION, **heldout.LOSSES, **heldout.NORMS}[name]
+        if name == "nll_alone":  # its gradient does not read the log probabilities
+            continue
+        gradient = jnp.ones_like(function(*arguments))
+        alone, both = of_floats(function, arguments)
+        backward = [backward_of(e) for e in expected]
+        write("spellings", "gradient_" + name, ["aten.log_softmax_backward" if "log_softmax" in e else e for e in backward], lowered(alone, [gradient, *arguments]))
+        write("spellings", "step_" + name, expected + backward, lowered(both, [gradient, *arguments]))
+    for name in heldout.TORCH_GRADIENTS:
+        expected, function, arguments = heldout.TORCH[name]
+        arguments = [a.detach().clone().requires_grad_() if a.is_floating_point() and name != "attention_transformers_mask" or i < 3 and a.is_floating_point() else a for i, a in enumerate(arguments)]
+        gradient = torch.ones_like(function(*arguments)).detach()
+        with torch_cresset.composites("none"):
+            text = torch_cresset.stablehlo(lambda g, *a: (y := function(*a), *torch.autograd.grad(y, [v for v in a if v.requires_grad], g)), gradient, *arguments)
+        write("spellings", "step_torch_" + name, expected + [backward_of(e) for e in expected], text)
     for name, (expected, function, arguments) in heldout.TORCH.items():
         with torch_cresset.composites("none"):
             write("spellings", "heldout_torch_" + name, expected, torch_cresset.stablehlo(function, *arguments))

@@ -293,6 +293,10 @@ GRADIENTS = {
     "attention": (["aten.scaled_dot_product_attention_backward scale=0.25"], attend, [Q, Q, Q]),
 }
 
+# Whose gradients are in the corpus as well: alone, and in a step with the forward.
+CHANNEL_GRADIENTS = ["group_norm", "group_norm_plain", "group_norm_flat", "group_norm_flax", "instance_norm", "batch_norm_flax_training", "batch_norm_training", "batch_norm_1d"]
+TORCH_GRADIENTS = ["attention_transformers", "attention_transformers_mask", "attention_math", "attention_math_causal", "attention_gpt2", "attention_bmm", "nll", "group_norm"]
+
 
 def torch_attention(q, k, v, mask=None, scale=0.25):
     """transformers' eager_attention_forward."""
@@ -367,4 +371,39 @@ MISSES = {
     "softmax_shifted_twice": (lambda x: (e := jnp.exp(x - x.max(-1, keepdims=True))) / jnp.exp(x - x.max(-1, keepdims=True) + 1e-3).sum(-1, keepdims=True), [X]),
     "gelu_tanh_shift": (lambda x: 0.5 * x * (1.0001 + jnp.tanh(0.7978845608 * (x + 0.044715 * x ** 3))), [X]),
     "silu_slope": (lambda x: x * jax.nn.sigmoid(1.001 * x), [X]),
+}
+
+
+def attention_gradient(q, k, v, g, scale=0.25, weights=lambda p: p, mean=lambda x: x.sum(-1, keepdims=True)):
+    """By hand."""
+    p = jax.nn.softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k) * 0.25)
+    dp = jnp.einsum("bhqd,bhkd->bhqk", g, v)
+    ds = p * (dp - mean(p * dp)) * scale
+    return jnp.einsum("bhqk,bhkd->bhqd", ds, k), jnp.einsum("bhqk,bhqd->bhkd", ds, q), jnp.einsum("bhqk,bhqd->bhkd", weights(p), g)
+
+
+def batch_norm_gradient(x, g, w, correction=1.0, ddof=0):
+    axes = (0, 2, 3)
+    r = 1 / jnp.sqrt(x.var(axes, keepdims=True, ddof=ddof) + 1e-5)
+    h, g = (x - x.mean(axes, keepdims=True)) * r, g * channels(w, x)
+    return r * (g - g.mean(axes, keepdims=True) - correction * h * (g * h).mean(axes, keepdims=True))
+
+
+def cross_entropy_gradient(x, y, shift=0, by=4, scale=1.0):
+    return (scale * jax.nn.softmax(x) - jax.nn.one_hot(y + shift, 16)) / by
+
+
+MISSES |= {
+    "scaled_dot_product_backward_scale": (lambda q, k, v, g: attention_gradient(q, k, v, g, scale=0.2501), [Q, Q, Q, Q]),
+    "scaled_dot_product_backward_weights": (lambda q, k, v, g: attention_gradient(q, k, v, g, weights=lambda p: p * 1.001), [Q, Q, Q, Q]),
+    "scaled_dot_product_backward_mean": (lambda q, k, v, g: attention_gradient(q, k, v, g, mean=lambda x: x.mean(-1, keepdims=True)), [Q, Q, Q, Q]),
+    "scaled_dot_product_backward_masked": (lambda q, k, v, g: attention_gradient(q, k, v, g, weights=lambda p: p * TRIL), [Q, Q, Q, Q]),
+    "batch_norm_backward_correction": (lambda x, g, w: batch_norm_gradient(x, g, w, correction=0.999), [NCHW, NCHW, C]),
+    "batch_norm_backward_unbiased": (lambda x, g, w: batch_norm_gradient(x, g, w, ddof=1), [NCHW, NCHW, C]),
+    "nll_backward_shifted": (lambda x, y: cross_entropy_gradient(x, y, shift=1), [X, LABELS]),
+    "nll_backward_scaled": (lambda x, y: cross_entropy_gradient(x, y, scale=1.001), [X, LABELS]),
+    "attention_two_masks": (lambda q, k, v, alibi, m: attend(q, k, v, bias=alibi, mask=m), [Q, Q, Q, jnp.ones((3, 1, 8)), jnp.ones((2, 1, 1, 8), bool)]),
+    "attention_dropout": (lambda q, k, v, m: jnp.einsum("bhqk,bhkd->bhqd", jnp.where(m, jax.nn.softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k) / 4) / 0.9, 0), v),
+                          [Q, Q, Q, jnp.ones((2, 3, 8, 8), bool)]),
+    "nll_backward_added": (lambda x, y: jax.nn.softmax(x) + jax.nn.one_hot(y, 16), [X, LABELS]),
 }
