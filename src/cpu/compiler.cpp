@@ -28,7 +28,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kParallelCost = 40000;  // below about 10 us of work a second thread does not pay
 
 // A composite that somebody else runs; its operands and results are positions among the launch's buffers.
 struct ForeignCall {
@@ -86,9 +85,8 @@ class NativeProgram final : public Program {
 
   void add_launch(const NativeKernel& native, ArrayRef<Value> buffers, const BufferPlan& plan) {
     const Kernel& kernel = native.kernel;
-    bool parallel = kernel.cost >= kParallelCost && kernel.tasks > 1;
-    int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
-    launches.push_back({native.entry(), kernel.tasks, parallel ? grain : 0, kernel.scratch_bytes, table.size()});
+    int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (Kernel::kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
+    launches.push_back({native.entry(), kernel.tasks, kernel.parallel() ? grain : 0, kernel.scratch_bytes, table.size()});
     add_buffers(buffers, plan);
   }
   void add_foreign(ForeignCall call, ArrayRef<Value> buffers, const BufferPlan& plan) {

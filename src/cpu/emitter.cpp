@@ -65,6 +65,10 @@ void KernelEmitter::along(IR count, int lanes, const std::function<void(IR, int)
   loop(whole, count, [&](IR at) { body(at, 1); });
 }
 
+void KernelEmitter::prefetch(IR address, bool to_write) {
+  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()}, {address, b.getInt32(to_write), b.getInt32(3), b.getInt32(1)});
+}
+
 void KernelEmitter::when(IR condition, const std::function<void()>& then) {
   auto* inside = llvm::BasicBlock::Create(b.getContext(), "then", function_);
   auto* after = llvm::BasicBlock::Create(b.getContext(), "done", function_);

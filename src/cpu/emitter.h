@@ -22,6 +22,9 @@ struct Kernel {
   double cost = 0;           ///< about the bytes moved or operations done, whichever takes longer: decides serial or parallel
   size_t scratch_bytes = 0;  ///< per thread
 
+  static constexpr double kParallelCost = 40000;  ///< below about 10 us of work a second thread does not pay
+  bool parallel() const { return cost >= kParallelCost && tasks > 1; }
+
   /// The place of `bytes` of scratch, with room for a vector that ends beyond them.
   int64_t reserve(int64_t bytes) {
     int64_t at = int64_t(scratch_bytes);
@@ -52,6 +55,7 @@ class KernelEmitter {
   void loop(IR lo, IR hi, const std::function<void(IR iv)>& body) { loop(lo, hi, 1, body); }
   /// All of [0, count): full vectors first, then what is left one by one.
   void along(IR count, int lanes, const std::function<void(IR at, int lanes)>& body);
+  void prefetch(IR address, bool to_write = false);
   void when(IR condition, const std::function<void()>& then);
 
   /// The type of an element in memory (bool is a byte) and in registers (f16 and bf16 compute in f32).

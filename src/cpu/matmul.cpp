@@ -1,6 +1,6 @@
 #include "cpu/matmul.h"
 
-#include "llvm/IR/Intrinsics.h"
+#include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
 
@@ -17,14 +17,14 @@ class MatmulEmitter {
   MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(c.k, s), mr_(p_.mr), nr_(p_.nr) {}
 
   void emit() {
+    c_.kernel.cost = 0.25 * s_.batch * s_.m * s_.n * s_.k;
     choose_blocks();
     int64_t m_blocks = ceil_div(s_.m, mc_), n_blocks = ceil_div(s_.n, nb_);
     c_.kernel.tasks = s_.batch * m_blocks * n_blocks;
-    c_.kernel.cost = 0.25 * s_.batch * s_.m * s_.n * s_.k;
 
     auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); };
     packed_a_ = reserve(in_place_ ? 0 : mc_ * kc_ / p_.depth);
-    packed_b_ = reserve(nb_ * kc_ / p_.depth);
+    packed_b_ = reserve(columns_packed() * kc_ / p_.depth);
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
@@ -36,15 +36,27 @@ class MatmulEmitter {
  private:
   void choose_blocks() {
     bool many = k_.target.registers == 32;
-    // A panel of B takes half of the L1 cache. Large blocks, because each row of blocks packs its part of B again and each column its part of A;
-    // that A then comes from L3 does not show, it is read in order.
+    // A panel of B takes half of the L1 cache.
     kc_ = equal_part(std::max<int64_t>(run(), 1), (many ? 36 : 16) * 1024 / (nr_ * p_.bytes) * p_.depth, std::max<int64_t>(s_.k_unit, p_.depth));
-    mc_ = equal_part(s_.m, by_rows() ? 192 : many ? 768 : 512, mr_);
-    nb_ = equal_part(s_.n, many ? 480 : 384, nr_);
-    auto tasks = [&] { return s_.batch * ceil_div(s_.m, mc_) * ceil_div(s_.n, nb_); };
-    while (tasks() < 8 && nb_ > 4 * nr_) nb_ = equal_part(s_.n, nb_ - nr_, nr_);
-    while (tasks() < 8 && mc_ > 4 * mr_) mc_ = equal_part(s_.m, mc_ - mr_, mr_);
-    while (tasks() < 4 && nb_ > nr_) nb_ = equal_part(s_.n, nb_ - nr_, nr_);
+    // Each row of blocks packs its part of B again and each column its part of A: large blocks, in as many tasks as keep all threads busy to the end.
+    // That packed A then comes from L3 does not show, it is read in order.
+    int64_t threads = c_.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1;
+    double best = 0;
+    auto consider = [&](int64_t mc, int64_t nb) {
+      constexpr int64_t kPacking = 12;  // multiply-adds in the time of packing an element
+      int64_t tasks = s_.batch * ceil_div(s_.m, mc) * ceil_div(s_.n, nb);
+      double waiting = threads > 1 ? 0.15 : 0;  // for the last task, in tasks
+      double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + kPacking * (mc + nb));
+      if (!mc_ || time < best) best = time, mc_ = mc, nb_ = nb;
+    };
+    auto parts = [](int64_t n, int64_t most, int64_t unit, int64_t more, auto&& consider) {
+      int64_t fewest = std::max<int64_t>(ceil_div(n, most), 1);
+      for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
+    };
+    int64_t most_columns = s_.pack_b ? (many ? 480 : 384) : (many ? 960 : 1024);
+    parts(s_.m, by_rows() ? 192 : many ? 768 : 512, mr_, 2 * threads, [&](int64_t mc) {
+      parts(s_.n, most_columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
+    });
     // Few columns use an element of A too seldom to pay for packing it.
     in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && k_.memory_type(s_.a_type) == p_.unit;
   }
@@ -58,7 +70,9 @@ class MatmulEmitter {
   }
   // Where the panels of the rows from m, the columns from n begin; both count from the block's own first one.
   IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, kc_ / p_.depth)); }
-  IR panel_b(IR n) { return element_of_scratch(packed_b_, k_.mul(n, kc_ / p_.depth)); }
+  // A panel of B is packed right before all rows of the block pass it, unless the whole block is packed at once.
+  int64_t columns_packed() const { return s_.pack_b ? nb_ : nr_; }
+  IR panel_b(IR n) { return element_of_scratch(packed_b_, s_.pack_b ? k_.mul(n, kc_ / p_.depth) : k_.i64(0)); }
   IR sums_of(IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, nr_))) : element_of_scratch(sums_, k_.i64(0)); }
 
   struct Block {
@@ -89,10 +103,26 @@ class MatmulEmitter {
     if (!in_place_) k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { p_.pack_a(at.batch, b_.CreateAdd(at.m0, m), at.k0, at.k, panel_a(m)); });
     auto panel = [&](IR n) { return panel_b(n); };
     if (s_.pack_b) s_.pack_b({at.batch, at.k0, at.n0, at.k, at.n, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
-    else p_.pack_b(at.batch, at.n0, at.n, at.k0, at.k, panel);
     k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
-      k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { tile(at, m, n); });
+      if (!s_.pack_b) p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(at, n), at.k0, at.k, [&](IR) { return panel_b(n); });
+      k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
+        if (!s_.pack_b) prefetch_b(at, m, b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+        tile(at, m, n);
+      });
     });
+  }
+
+  // Asks for a share of what the panel of the columns from n on is packed from, while the multiply-adds leave the memory idle.
+  void prefetch_b(const Block& at, IR m, IR n) {
+    int64_t elements = 64 / element_bytes(s_.b_type);  // of a line
+    int64_t along_k = s_.b_unit_k ? ceil_div(kc_, elements) : kc_, along_n = s_.b_unit_k ? nr_ : ceil_div(nr_, elements);
+    int64_t share = std::min<int64_t>(ceil_div(along_k * along_n, ceil_div(mc_, mr_)), 16);
+    IR first = k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), share);
+    for (int64_t i = 0; i < share; ++i) {
+      IR line = k_.add(first, k_.i64(i)), k = b_.CreateURem(line, k_.i64(along_k)), column = b_.CreateUDiv(line, k_.i64(along_k));
+      IR offset = s_.b_offset(at.batch, b_.CreateAdd(at.k0, k_.mul(k, s_.b_unit_k ? elements : 1)), b_.CreateAdd(n, k_.mul(column, s_.b_unit_k ? 1 : elements)));
+      k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, offset));
+    }
   }
 
   void tile(const Block& at, IR m, IR n) {
@@ -107,6 +137,8 @@ class MatmulEmitter {
     auto element = [&](int64_t i, IR k) {
       return in_place_ ? b_.CreateInBoundsGEP(p_.unit, rows[i], k) : b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(k, mr_), k_.i64(i)));
     };
+    if (keeps_block())
+      for (int64_t at = 0; at < mr_ * nr_ * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
     IRs sums = p_.multiply(element, panel_b(n), at.k, p_.zeros());
     auto keep = [&](bool add) {
       for (auto [i, sum] : llvm::enumerate(sums)) {
@@ -126,6 +158,7 @@ class MatmulEmitter {
     k_.when(b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), k_.i64(s_.k)), [&] { write(at, m, n, memory); });
   }
 
+  IR columns_of_tile(const Block& at, IR n) { return s_.n % nr_ ? k_.min(k_.i64(nr_), b_.CreateSub(at.n, n)) : k_.i64(nr_); }
   IR rows_of_tile(const Block& at, IR m) { return s_.m % mr_ ? k_.min(k_.i64(mr_), b_.CreateSub(at.m, m)) : k_.i64(mr_); }
   void write(const Block& at, IR m, IR n, IR memory) {
     k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) { write_row(at, m, i, n, memory); });
@@ -141,7 +174,7 @@ class MatmulEmitter {
       for (int v = 0; v < p_.vectors; ++v) store(k_.i64(v * p_.lanes), p_.lanes);
       return;
     }
-    IR columns = k_.min(k_.i64(nr_), b_.CreateSub(at.n, n));
+    IR columns = columns_of_tile(at, n);
     if (s_.store_vectors) k_.along(columns, p_.lanes, store);
     else k_.loop(k_.i64(0), columns, [&](IR j) { store(j, 1); });
   }

@@ -160,21 +160,30 @@ IR Panels::pairs_along_k(IR base, IR offset, int count) {
   return b_.CreateAlignedLoad(k_.vector(unit, count), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
 }
 
-// log2(n) rounds of interleaving row i with row i + n/2.
+// First the squares within 128 bits, which one instruction interleaves, then those squares among each other.
 void Panels::transpose(llvm::IRBuilder<>& b, IRs& rows) {
-  int n = int(rows.size());
+  int n = int(rows.size()), side = std::min(n, int(128 / rows[0]->getType()->getScalarSizeInBits()));
   SmallVector<int> low, high;
-  for (int i = 0; i < n / 2; ++i) {
-    low.append({i, n + i});
-    high.append({n / 2 + i, n + n / 2 + i});
+  for (int at = 0; at < n; ++at) {
+    int in_square = at % side, from = at - in_square + in_square / 2 + in_square % 2 * n;
+    low.push_back(from);
+    high.push_back(from + side / 2);
   }
-  for (int round = 1; round < n; round *= 2) {
+  auto shuffle = [&](IR x, IR y, IR& first, IR& second) { first = b.CreateShuffleVector(x, y, low), second = b.CreateShuffleVector(x, y, high); };
+  for (int round = 1; round < side; round *= 2) {
     IRs next(n);
-    for (int i = 0; i < n / 2; ++i) {
-      next[2 * i] = b.CreateShuffleVector(rows[i], rows[i + n / 2], low);
-      next[2 * i + 1] = b.CreateShuffleVector(rows[i], rows[i + n / 2], high);
-    }
+    for (int square = 0; square < n; square += side)
+      for (int i = 0; i < side / 2; ++i) shuffle(rows[square + i], rows[square + i + side / 2], next[square + 2 * i], next[square + 2 * i + 1]);
     rows = next;
+  }
+  for (int distance = side; distance < n; distance *= 2) {
+    for (int at = 0; at < n; ++at) {
+      bool exchanged = at & distance;
+      low[at] = exchanged ? n + at - distance : at;
+      high[at] = exchanged ? n + at : at + distance;
+    }
+    for (int i = 0; i < n; ++i)
+      if (!(i & distance)) shuffle(rows[i], rows[i + distance], rows[i], rows[i + distance]);
   }
 }
 

@@ -248,7 +248,7 @@ class RowsEmitter {
 
   void prefetch(Value v, IR offset, bool to_write) {
     IR address = k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), offset);
-    k_.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()}, {address, k_.b.getInt32(to_write), k_.b.getInt32(3), k_.b.getInt32(1)});
+    k_.prefetch(address, to_write);
   }
   IR kept_address(Value v, IR column) {
     IR base = k_.b.CreateConstInBoundsGEP1_64(k_.b.getInt8Ty(), k_.scratch(), kept_[v].second);
