@@ -1,5 +1,9 @@
 """scaled_dot_product_attention, rms_norm and the fused optimizers stay whole, and compute what eager does."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -51,27 +55,91 @@ BLOCKS = {  # queries, keys, width, width of values: with tails of tiles, groups
 }
 
 
+def inputs_in_blocks(blocks, mask, dtype):
+    """Query, key, value, mask and options: [batch, heads, positions, width] as projections leave them."""
+    torch.manual_seed(0)
+    length, keys, width, width_of_values = {**BLOCKS, "width 40": (101, 77, 40, 40), "width 80": (90, 90, 80, 80)}[blocks]
+    heads = 2 if mask == "grouped" else 4
+    q = torch.randn(2, length, 4, width, dtype=dtype).transpose(1, 2)
+    k, v = torch.randn(2, keys, heads, width, dtype=dtype).transpose(1, 2), torch.randn(2, keys, heads, width_of_values, dtype=dtype).transpose(1, 2)
+    options = {"causal": {"is_causal": True}, "grouped": {"enable_gqa": True}, "causal, scaled": {"is_causal": True, "scale": 0.05}}.get(mask, {})
+    m = {"boolean": torch.rand(2, 1, length, keys) > 0.5, "per head": torch.randn(1, 4, length, keys, dtype=dtype),
+         "of keys": torch.where(torch.rand(1, keys) > 0.3, 0.0, -torch.inf).to(dtype), "rows left out": torch.rand(length, 1) > 0.5}.get(mask)
+    return (q, k, v, m), options
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("mask", ["none", "causal", "boolean", "per head", "of keys", "grouped"])
 @pytest.mark.parametrize("blocks", BLOCKS)
 def test_attention_in_blocks(blocks, mask, dtype):
-    torch.manual_seed(0)
-    length, keys, width, width_of_values = BLOCKS[blocks]
-    heads = 2 if mask == "grouped" else 4
-    q = torch.randn(2, length, 4, width, dtype=dtype).transpose(1, 2)  # as projections leave them
-    k, v = torch.randn(2, keys, heads, width, dtype=dtype).transpose(1, 2), torch.randn(2, keys, heads, width_of_values, dtype=dtype).transpose(1, 2)
-    options = {"causal": {"is_causal": True}, "grouped": {"enable_gqa": True}}.get(mask, {})
-    m = {"boolean": torch.rand(2, 1, length, keys) > 0.5, "per head": torch.randn(1, 4, length, keys, dtype=dtype),
-         "of keys": torch.where(torch.rand(1, keys) > 0.3, 0.0, -torch.inf).to(dtype)}.get(mask)
+    inputs, options = inputs_in_blocks(blocks, mask, dtype)
 
     def function(q, k, v, m):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=m, **options)
 
-    arguments = [None if a is None else a.to("cresset") for a in (q, k, v, m)]
+    arguments = [None if a is None else a.to("cresset") for a in inputs]
     (row,) = [r for r in torch_cresset.explain(function, *arguments) if r.name == "aten.scaled_dot_product_attention"]
     assert row.became == "kernel cresset"
-    expected = function(*[a.double() if a is not None and a.is_floating_point() else a for a in (q, k, v, m)]).to(dtype)
+    expected = function(*[a.double() if a is not None and a.is_floating_point() else a for a in inputs]).to(dtype)
     torch.testing.assert_close(function(*arguments).cpu(), expected)
+
+
+def gradients_in_blocks(inputs, options, device):
+    """The gradients of query, key and value, and the result with its own gradient, from which they come."""
+    moved = [None if a is None else a.to(device) for a in inputs]
+    q, k, v = (a.detach().requires_grad_() for a in moved[:3])
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=moved[3], **options)
+    g = torch.linspace(-1, 1, out.numel()).mul(99).sin().reshape(out.shape).to(out.dtype)
+    return [t.cpu() for t in torch.autograd.grad(out, (q, k, v), g.to(device))], out.detach().cpu(), g
+
+
+def exact_gradients(q, k, v, m, out, g, is_causal=False, scale=None, enable_gqa=False):
+    """In f64, of a result that was saved rounded."""
+    shared, scale = q.shape[1] // k.shape[1], scale or q.shape[3] ** -0.5
+    k, v = (t.repeat_interleave(shared, 1) for t in (k, v))
+    hidden = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool).tril().logical_not() if is_causal else torch.tensor(False)
+    if m is not None and m.dtype == torch.bool:
+        hidden, m = ~m, None
+    scores = (q @ k.transpose(2, 3) * scale + (0 if m is None else m)).masked_fill(hidden, -torch.inf)
+    p = scores.softmax(-1).nan_to_num(0)
+    ds = p * (g @ v.transpose(2, 3) - (g * out).sum(-1, keepdim=True)) * scale
+    return [ds @ k] + [t.unflatten(1, (-1, shared)).sum(2) for t in (ds.transpose(2, 3) @ q, p.transpose(2, 3) @ g)]
+
+
+MASKS = {torch.float32: ["none", "causal, scaled", "boolean", "per head", "of keys", "rows left out", "grouped"], torch.bfloat16: ["causal, scaled", "boolean", "grouped"],
+         torch.float16: ["causal"]}
+
+
+@pytest.mark.parametrize("mask, dtype", [(mask, dtype) for dtype, masks in MASKS.items() for mask in masks], ids=str)
+@pytest.mark.parametrize("blocks", [*BLOCKS, "width 40", "width 80"])
+def test_gradient_of_attention_in_blocks(blocks, mask, dtype):
+    inputs, options = inputs_in_blocks(blocks, mask, dtype)
+    with torch_cresset.profile() as profile:
+        ours, out, g = gradients_in_blocks(inputs, options, "cresset")
+    kernels = [row.kernel.split()[0] for row in profile]
+    assert kernels.count("attention_gradient") == 1 and "dot" not in kernels
+    if dtype == torch.float32:
+        expected = gradients_in_blocks(inputs, options, "cpu")[0]
+    else:  # eager rounds the weights
+        expected = exact_gradients(*[a.double() if a is not None and a.is_floating_point() else a for a in (*inputs, out, g)], **options)
+    for a, b in zip(ours, expected):
+        torch.testing.assert_close(a, b.to(dtype))
+
+
+@pytest.mark.parametrize("cpu", ["avx2", "baseline"])
+def test_gradient_of_attention_on_other_instruction_sets(cpu):
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "attention_in_blocks and gradient and float32 and (tails or several) and (causal or head)"]
+    done = subprocess.run(run, env={**os.environ, "CRESSET_CPU": cpu}, capture_output=True, text=True)
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout[-2000:]
+
+
+def test_gradient_of_attention_needs_no_matrix_of_scores():
+    q, k, v = (torch.randn(1, 2, 2048, 16, device="cresset", requires_grad=True) for _ in range(3))
+    torch.cresset.synchronize()
+    before = len(torch_cresset.compile_records())
+    torch.autograd.grad(F.scaled_dot_product_attention(q, k, v, is_causal=True).square().sum(), (q, k, v))
+    torch.cresset.synchronize()
+    assert sum(program["arena_bytes"] for program in torch_cresset.compile_records()[before:]) < 2048 * 2048
 
 
 def test_attention_dropout_draws_the_same_numbers_in_the_backward():
