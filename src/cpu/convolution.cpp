@@ -3,6 +3,8 @@
 // the input, a vector of positions at a time: what lies in the padding is masked, so the input itself is never padded.
 #include "cpu/convolution.h"
 
+#include <numeric>
+
 #include "cpu/matmul.h"
 #include "llvm/IR/InlineAsm.h"
 
@@ -54,9 +56,41 @@ bool Geometry::is_dense(int64_t Axis::*size, int64_t Axis::*stride) const {
   return true;
 }
 
+std::vector<Geometry> Geometry::phases() const {
+  constexpr int64_t kMost = 16;  // each is code of its own
+  int64_t count = 1;
+  bool possible = true;
+  for (const Axis& a : axes) count *= a.base_dilation, possible &= a.base_dilation == 1 || (a.step == 1 && a.in > 0);
+  std::vector<Geometry> result{*this};
+  if (!possible || count > kMost) return result;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const Axis& a = axes[d];
+    if (a.base_dilation == 1) continue;
+    std::vector<Geometry> finer;
+    for (const Geometry& g : result)
+      for (int64_t first = 0; first < std::min(a.base_dilation, a.out); ++first) {
+        // Output first + u · base dilation sees, through place w of the window, the dilated input's first - low + w · dilation + u · base dilation.
+        auto meets = [&](int64_t w) { return (first - a.low + w * a.dilation) % a.base_dilation == 0; };
+        int64_t w = 0, period = a.base_dilation / std::gcd(a.base_dilation, a.dilation);
+        while (w < std::min(period, a.window) && !meets(w)) ++w;
+        Geometry& phase = finer.emplace_back(g);
+        Axis& p = phase.axes[d];
+        p.out_first = first, p.out_step = a.base_dilation, p.out = ceil_div(a.out - first, a.base_dilation);
+        p.dilation = period * a.dilation / a.base_dilation, p.base_dilation = 1, p.window_stride = a.window_stride * period;
+        if (w < a.window && meets(w)) {
+          p.window = ceil_div(a.window - w, period), p.low = -((first - a.low + w * a.dilation) / a.base_dilation);
+          phase.kernel_first += a.window_stride * (a.reversed ? a.window - 1 - w - period * (p.window - 1) : w);
+        } else {
+          p.window = 1, p.low = 0, phase.in_features = 0;  // nothing: a sum over no channels
+        }
+      }
+    result = std::move(finer);
+  }
+  return result;
+}
+
 namespace {
 
-constexpr int64_t kMostColumns = 512;  // of a block
 constexpr int64_t kLargeWindow = 16;   // as many places as the widest vector has lanes
 
 class ImplicitProduct {
@@ -77,18 +111,18 @@ class ImplicitProduct {
     if (is_large_window()) {
       spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride);
       spec.k_run = window_size_, spec.k_unit = kLargeWindow;
-      spec.pack_b = [&](const MatmulSpec::Block& block) { pack_along_windows(block); };
-      spec.pack_scratch = (kMostColumns * 2 + image_size_ * kLargeWindow) * 8;
+      spec.pack_b = [&](const MatmulSpec::Block& block) { pack_along_windows(block, Panels(k_, spec)); };
+      spec.pack_scratch = masks_size(), spec.column_scratch = 2 * 8;
     } else if (is_pointwise()) {
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_pixels(block); };
-      spec.pack_scratch = kMostColumns * 2 * 8;
+      spec.column_scratch = 2 * 8;
     } else {
       // Whole windows, if they are small: then their masks serve all the channels of a block.
       whole_windows_ = window_size_ <= 512;
       if (whole_windows_) spec.k_unit = window_size_;
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_windows(block); };
     }
-    spec.store_vectors = product_shape(op_).has_value();
+    spec.store_vectors = product_shape(op_).has_value() && !is_phase();
     spec.store = [&](IR group, IR m, IR n, IR sum, int lanes) { store(k_.add(k_.mul(group, g_.features), m), n, sum, lanes); };
     spec.streams = epilogue_streams(c_.fusion);
     emit_matmul(c_, spec);
@@ -97,20 +131,24 @@ class ImplicitProduct {
  private:
   IR kernel_offset(IR group, IR m, IR k) {
     auto at = delinearise(k_, window_, b_.CreateURem(k, k_.i64(window_size_)));
-    IR offset = k_.add(k_.mul(k_.add(k_.mul(group, g_.features), m), g_.kernel_out), k_.mul(b_.CreateUDiv(k, k_.i64(window_size_)), g_.kernel_in));
+    IR offset = k_.add(k_.i64(g_.kernel_first), k_.mul(k_.add(k_.mul(group, g_.features), m), g_.kernel_out));
+    offset = k_.add(offset, k_.mul(b_.CreateUDiv(k, k_.i64(window_size_)), g_.kernel_in));
     for (auto [axis, i] : llvm::zip(g_.axes, at))
       offset = k_.add(offset, k_.mul(axis.reversed ? b_.CreateSub(k_.i64(axis.window - 1), i.base) : i.base, axis.window_stride));
     return offset;
   }
+  bool is_phase() const { return llvm::any_of(g_.axes, [](const Axis& a) { return a.out_step != 1; }); }
   void store(IR feature, IR n, IR sum, int lanes) {
     IR image = b_.CreateUDiv(n, k_.i64(image_size_)), position = b_.CreateURem(n, k_.i64(image_size_));
     auto shape = product_shape(op_);
-    if (shape && features_first()) return emit_epilogue(c_, feature, n, sum, lanes);
-    if (!shape) {
-      IR offset = k_.add(k_.mul(image, g_.out_image), k_.mul(feature, g_.out_feature));
-      for (auto [axis, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) offset = k_.add(offset, k_.mul(i.base, axis.out_stride));
-      return k_.store(g_.out_type, sum, c_.buffer(op_.getResult()), offset, lanes);
-    }
+    auto in_image = [&] {  // a position as an offset
+      IR offset = k_.i64(0);
+      for (auto [a, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) offset = k_.add(offset, k_.mul(k_.add(k_.i64(a.out_first), k_.mul(i.base, a.out_step)), a.out_stride));
+      return offset;
+    };
+    if (!shape) return k_.store(g_.out_type, sum, c_.buffer(op_.getResult()), k_.add(k_.add(k_.mul(image, g_.out_image), k_.mul(feature, g_.out_feature)), in_image()), lanes);
+    if (is_phase()) position = in_image();
+    if (features_first()) return emit_epilogue(c_, feature, is_phase() ? k_.add(k_.mul(image, g_.out_image), position) : n, sum, lanes);
     auto neighbours = [&] { emit_epilogue(c_, k_.add(k_.mul(image, g_.groups * g_.features), feature), position, sum, lanes); };
     if (lanes == 1) return neighbours();
     IR together = within_image(n, lanes);
@@ -284,11 +322,13 @@ class ImplicitProduct {
 
   // Noted first: for each column its offset and its position. Then for each vector of places in the window: where they lie in
   // the input, and which of them do, for each position.
-  void pack_along_windows(const MatmulSpec::Block& p) {
+  int64_t masks_size() const { return image_size_ * kLargeWindow * element_bytes(g_.in_type); }
+  void pack_along_windows(const MatmulSpec::Block& p, Panels panels) {
     auto* i64 = b_.getInt64Ty();
-    auto column = [&](IR n, int64_t what) { return b_.CreateInBoundsGEP(i64, p.scratch, k_.add(k_.mul(n, 2), k_.i64(what))); };
-    auto* mask_type = k_.vector(b_.getIntNTy(std::max<int>(element_bytes(g_.in_type), 1) * 8), p.lanes);
-    auto mask_of = [&](IR position) { return b_.CreateInBoundsGEP(mask_type, b_.CreateConstInBoundsGEP1_64(i64, p.scratch, kMostColumns * 2), position); };
+    IR columns = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), p.scratch, masks_size());
+    auto column = [&](IR n, int64_t what) { return b_.CreateInBoundsGEP(i64, columns, k_.add(k_.mul(n, 2), k_.i64(what))); };
+    auto* mask_type = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), p.lanes);
+    auto mask_of = [&](IR position) { return b_.CreateInBoundsGEP(mask_type, p.scratch, position); };
     auto shifts = [&](IR position) {
       SmallVector<IR> result;
       for (auto [axis, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) result.push_back(k_.mul(i.base, axis.step));
@@ -347,7 +387,7 @@ class ImplicitProduct {
         for (int64_t at = 0; at < p.width; at += p.lanes) {
           IRs square;
           for (int64_t j = 0; j < p.lanes; ++j) square.push_back(load(k_.add(n, k_.i64(at + j))));
-          Panels::transpose(b_, square);
+          panels.transpose(square);
           for (int64_t i = 0; i < p.lanes; ++i)
             b_.CreateAlignedStore(square[i], b_.CreateInBoundsGEP(type, p.panel(n), k_.add(k_.mul(k_.add(u, k_.i64(i)), p.width), k_.i64(at))), llvm::Align(16));
         }
@@ -392,7 +432,13 @@ llvm::Error emit_convolution(KernelContext& c) {
   auto op = cast<ConvolutionOp>(c.fusion.product);
   Geometry g(op);
   if (!product_shape(op) || op.getDimensionNumbers().getOutputBatchDimension() != 0 || !is_depthwise(g, c.k.target)) {
-    ImplicitProduct(c, op, g).run();
+    Kernel whole = c.kernel;
+    for (const Geometry& phase : g.phases()) {
+      c.kernel.scratch_bytes = 0;
+      ImplicitProduct(c, op, phase).run();
+      whole.tasks = std::max(whole.tasks, c.kernel.tasks), whole.cost += c.kernel.cost, whole.scratch_bytes = std::max(whole.scratch_bytes, c.kernel.scratch_bytes);
+    }
+    c.kernel = whole;
     return llvm::Error::success();
   }
   emit_depthwise(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), [&](IR image, IR feature, IR position, IR sum, int lanes) {

@@ -2,6 +2,8 @@
 // input feature, a direct one (depthwise.cpp).
 #pragma once
 
+#include <vector>
+
 #include "cpu/kernels.h"
 
 namespace cresset::cpu {
@@ -12,6 +14,7 @@ struct Axis {
   int64_t in_stride = 0, window_stride = 0, out_stride = 0;
   int64_t step = 1, low = 0, dilation = 1, base_dilation = 1;
   bool reversed = false;
+  int64_t out_first = 0, out_step = 1;  ///< in the whole output, of which a phase computes every so many
   int64_t reach() const { return (in - 1) * base_dilation + 1; }  ///< of the dilated input
 };
 
@@ -21,7 +24,11 @@ struct Geometry {
   llvm::SmallVector<Axis> axes;
   int64_t groups, batch_groups, images, in_features, features;  ///< features: of each group
   int64_t in_image, in_feature, out_image, out_feature, kernel_in, kernel_out;  ///< strides
+  int64_t kernel_first = 0;  ///< the first element of the kernel that is used
   mlir::Type in_type, kernel_type, out_type;
+
+  /// Where the input is dilated, the outputs whose windows meet its elements at the same places: convolutions of the undilated input.
+  std::vector<Geometry> phases() const;
 
   llvm::SmallVector<int64_t> sizes(int64_t Axis::*size) const;
   /// Whether the axes with these strides are one dense array.

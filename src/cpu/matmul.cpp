@@ -25,9 +25,10 @@ class MatmulEmitter {
     auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); };
     packed_a_ = reserve(in_place_ ? 0 : mc_ * kc_ / p_.depth);
     packed_b_ = reserve(columns_packed() * kc_ / p_.depth);
-    pack_scratch_ = c_.kernel.reserve(s_.pack_scratch);
+    pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
-    k_.loop(k_.begin(), k_.end(), [&](IR task) {
+    IR end = k_.min(k_.end(), k_.i64(c_.kernel.tasks));  // other products of the kernel may have more
+    k_.loop(k_.begin(), end, [&](IR task) {
       auto at = delinearise(k_, {s_.batch, n_blocks, m_blocks}, task);
       block(at[0].base, k_.mul(at[2].base, mc_), k_.mul(at[1].base, nb_));
     });

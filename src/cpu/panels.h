@@ -21,10 +21,10 @@ struct MatmulSpec {
     std::function<IR(IR n)> panel;  ///< address of the panel of the columns from n on; n counts from the block's first
     int64_t width;                  ///< of a panel, whose rows follow each other
     int lanes;                      ///< of a vector; divides the width
-    IR scratch;                     ///< `pack_scratch` bytes
+    IR scratch;                     ///< `pack_scratch` bytes, then `column_scratch` for each column
   };
   std::function<void(const Block&)> pack_b;
-  int64_t pack_scratch = 0;
+  int64_t pack_scratch = 0, column_scratch = 0;  ///< for each block, and besides for each of its columns
   int64_t k_unit = 1;  ///< blocks of K are multiples of it
   int64_t k_run = 0;   ///< unless 0, blocks of K don't cross its multiples, between which neighbours in K need not be neighbours in memory
   /// Whether neighbours in that dimension are neighbours in memory.
@@ -62,7 +62,7 @@ class Panels {
   IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums);
   IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
   /// As many vectors as each has lanes, turned: a square.
-  static void transpose(llvm::IRBuilder<>& b, IRs& rows);
+  void transpose(IRs& rows);
   IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
 
  private:
