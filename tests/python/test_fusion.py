@@ -133,3 +133,36 @@ def test_a_feed_forward_block_is_two_kernels():
     torch.manual_seed(0)
     x, v, w = torch.randn(4, 9, 20), torch.randn(30, 20), torch.randn(20, 30)
     check(lambda x, v, w: F.linear(F.gelu(F.linear(x, v, v[:, 0])), w, w[:, 0]) + x, (x, v, w), 2)
+
+
+def test_the_scale_of_a_channel_is_computed_once():
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU()).eval()
+    net[1].running_var.uniform_(0.5, 2)
+    x = torch.randn(2, 3, 24, 24)
+    with torch.no_grad():
+        expected = net(x)
+        with torch_cresset.profile() as profile:
+            y = net.to("cresset")(x.to("cresset")).cpu()
+    torch.testing.assert_close(y, expected)
+    product, = [row.kernel for row in profile if row.kernel.startswith("convolution")]
+    assert "maximum" in product and "rsqrt" not in product
+
+
+def test_a_kernels_gradient_takes_its_optimizer_as_epilogue():
+    torch.manual_seed(0)
+    w, x = torch.randn(6, 3, 3, 3), torch.randn(2, 3, 9, 9)
+    cpu, device = torch.nn.Parameter(w.clone()), torch.nn.Parameter(w.to("cresset"))
+
+    def step(p, x):
+        loss = torch.nn.functional.conv2d(x, p, padding=1).square().sum()
+        loss.backward()
+        torch.optim.SGD([p], lr=0.01).step()
+
+    step(cpu, x)
+    with torch_cresset.profile() as profile:
+        step(device, x.to("cresset"))
+        torch.cresset.synchronize()
+    torch.testing.assert_close(device.detach().cpu(), cpu.detach())
+    kernels = [row.kernel for row in profile if row.kernel.startswith("convolution") and "-> f32[6x3x3x3]" in row.kernel]
+    assert len(kernels) == 1 and "multiply" in kernels[0], profile
