@@ -287,21 +287,49 @@ class ImplicitProduct {
         return b_.CreateSelect(valid, v, llvm::Constant::getNullValue(v->getType()));
       });
     };
+    if (reads_every_second(&Axis::out, &Axis::step, p.lanes)) {
+      IR first = b_.CreateExtractElement(offset, uint64_t(0));
+      auto masks = spread_mask(valid, p.lanes);
+      return each_channel([&](IR base) { return load_every_second(base, first, masks, p.lanes); });
+    }
     if (!is_flat()) return singly();
-    bool masked = k_.target.lanes > 4 && element_bytes(g_.in_type) >= 4;
+    bool masked = can_mask();
     IR together = masked ? within_image(at.n, p.lanes) : b_.CreateAnd(within_image(at.n, p.lanes), b_.CreateAndReduce(valid));
     if (together == b_.getFalse()) return singly();
     IR first = b_.CreateExtractElement(offset, uint64_t(0)), mask = as_mask(valid, p.lanes);
     k_.when(together, [&] {
       each_channel([&](IR base) {
-        if (!masked) return k_.load(g_.in_type, base, first, p.lanes);
-        auto* vector = k_.vector(k_.memory_type(g_.in_type), p.lanes);
-        IR from = b_.CreateGEP(k_.memory_type(g_.in_type), base, first);
-        IR lanes = b_.CreateICmpSLT(mask, llvm::Constant::getNullValue(mask->getType()));
-        return k_.from_memory(g_.in_type, b_.CreateMaskedLoad(vector, from, llvm::Align(element_bytes(g_.in_type)), lanes, llvm::Constant::getNullValue(vector)));
+        return masked ? load_masked(base, first, mask) : k_.load(g_.in_type, base, first, p.lanes);
       });
     });
     if (together != b_.getTrue()) k_.when(b_.CreateNot(together), singly);
+  }
+  bool can_mask() const { return k_.target.lanes > 4 && element_bytes(g_.in_type) >= 4; }
+  // Elements from `first` on, 0 where the mask (as as_mask gives it) is not set: those are not touched.
+  IR load_masked(IR base, IR first, IR mask) {
+    auto* vector = k_.vector(k_.memory_type(g_.in_type), llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements());
+    IR from = b_.CreateGEP(k_.memory_type(g_.in_type), base, first), lanes = b_.CreateICmpSLT(mask, llvm::Constant::getNullValue(mask->getType()));
+    return b_.CreateMaskedLoad(vector, from, llvm::Align(element_bytes(g_.in_type)), lanes, llvm::Constant::getNullValue(vector));
+  }
+  // Whether the lanes of each vector read every second element of one row: two vectors, of which half is kept, instead of a gather.
+  bool reads_every_second(int64_t Axis::*row, int64_t Axis::*step, int lanes) const {
+    if (g_.axes.empty() || !can_mask()) return false;
+    const Axis& a = g_.axes.back();
+    return a.*step == 2 && a.in_stride == 1 && a.base_dilation == 1 && a.*row % lanes == 0;
+  }
+  std::array<IR, 2> spread_mask(IR valid, int lanes) {
+    std::array<IR, 2> halves;
+    for (int half : {0, 1}) {
+      SmallVector<int> picked;
+      for (int i = 0; i < lanes; ++i) picked.push_back(i % 2 ? lanes : half * lanes / 2 + i / 2);
+      halves[half] = as_mask(b_.CreateShuffleVector(valid, llvm::Constant::getNullValue(valid->getType()), picked), lanes);
+    }
+    return halves;
+  }
+  IR load_every_second(IR base, IR first, const std::array<IR, 2>& masks, int lanes) {
+    SmallVector<int> even;
+    for (int i = 0; i < lanes; ++i) even.push_back(2 * i);
+    return b_.CreateShuffleVector(load_masked(base, first, masks[0]), load_masked(base, k_.add(first, k_.i64(lanes)), masks[1]), even);
   }
   // The lanes as numbers as wide as the elements, which is what instructions take. LLVM would otherwise keep them in fewer bits and
   // widen them again in every round of a loop; it does not see through the empty instruction.
@@ -322,13 +350,14 @@ class ImplicitProduct {
 
   // Noted first: for each column its offset and its position. Then for each vector of places in the window: where they lie in
   // the input, and which of them do, for each position.
-  int64_t masks_size() const { return image_size_ * kLargeWindow * element_bytes(g_.in_type); }
+  int64_t masks_size() const { return 2 * image_size_ * kLargeWindow * element_bytes(g_.in_type); }
   void pack_along_windows(const MatmulSpec::Block& p, Panels panels) {
     auto* i64 = b_.getInt64Ty();
     IR columns = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), p.scratch, masks_size());
     auto column = [&](IR n, int64_t what) { return b_.CreateInBoundsGEP(i64, columns, k_.add(k_.mul(n, 2), k_.i64(what))); };
     auto* mask_type = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), p.lanes);
-    auto mask_of = [&](IR position) { return b_.CreateInBoundsGEP(mask_type, p.scratch, position); };
+    auto mask_of = [&](IR position, int half) { return b_.CreateInBoundsGEP(mask_type, p.scratch, k_.add(k_.mul(position, 2), k_.i64(half))); };
+    bool every_second = reads_every_second(&Axis::window, &Axis::dilation, p.lanes);
     auto shifts = [&](IR position) {
       SmallVector<IR> result;
       for (auto [axis, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) result.push_back(k_.mul(i.base, axis.step));
@@ -363,20 +392,18 @@ class ImplicitProduct {
         IR valid = exists;
         for (auto [a, from, shift] : llvm::zip(g_.axes, origin, shifts(position)))
           valid = b_.CreateAnd(valid, b_.CreateICmpULT(b_.CreateAdd(from, k_.splat(shift, p.lanes)), k_.splat(k_.i64(a.reach()), p.lanes)));
-        b_.CreateAlignedStore(b_.CreateSExt(valid, mask_type), mask_of(position), llvm::Align(8));
+        auto masks = every_second ? spread_mask(valid, p.lanes) : std::array<IR, 2>{valid};
+        for (int half = 0; half < (every_second ? 2 : 1); ++half) b_.CreateAlignedStore(b_.CreateSExt(masks[half], mask_type), mask_of(position, half), llvm::Align(8));
       });
-      bool masked = neighbours_in_window() && k_.target.lanes > 4 && element_bytes(g_.in_type) >= 4;
       IR start = b_.CreateExtractElement(offset, uint64_t(0));
       auto load = [&](IR j) {
-        IR shift = b_.CreateLoad(i64, column(j, 0));
-        IR valid = b_.CreateAlignedLoad(mask_type, mask_of(b_.CreateLoad(i64, column(j, 1))), llvm::Align(8));
-        valid = b_.CreateICmpSLT(valid, llvm::Constant::getNullValue(mask_type));
+        IR shift = b_.CreateLoad(i64, column(j, 0)), position = b_.CreateLoad(i64, column(j, 1));
+        auto mask = [&](int half) -> IR { return b_.CreateAlignedLoad(mask_type, mask_of(position, half), llvm::Align(8)); };
         IR v;
-        if (masked) {
-          auto* memory = k_.vector(k_.memory_type(g_.in_type), p.lanes);
-          IR from = b_.CreateGEP(k_.memory_type(g_.in_type), base, k_.add(start, shift));
-          v = k_.from_memory(g_.in_type, b_.CreateMaskedLoad(memory, from, llvm::Align(element_bytes(g_.in_type)), valid, llvm::Constant::getNullValue(memory)));
-        } else {  // outside the image the first element is read and thrown away
+        if (every_second) v = load_every_second(base, k_.add(start, shift), {mask(0), mask(1)}, p.lanes);
+        else if (neighbours_in_window() && can_mask()) v = load_masked(base, k_.add(start, shift), mask(0));
+        else {  // outside the image the first element is read and thrown away
+          IR valid = b_.CreateICmpSLT(mask(0), llvm::Constant::getNullValue(mask_type));
           IR safe = b_.CreateSelect(valid, b_.CreateAdd(offset, k_.splat(shift, p.lanes)), llvm::Constant::getNullValue(offset->getType()));
           v = k_.gather(g_.in_type, base, safe, p.lanes);
           v = b_.CreateSelect(valid, v, llvm::Constant::getNullValue(v->getType()));
