@@ -2,9 +2,10 @@
 
 import torch
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _C
-from .recorder import _Recorder
+from .recorder import _DEVICE, _on_device, _Recorder
 
 
 class _Exported(torch.nn.Module):
@@ -16,6 +17,22 @@ class _Exported(torch.nn.Module):
 
     def forward(self, *args, **kwargs):
         return _Recorder(self.module).run(*pytree.tree_leaves((args, kwargs)), enable_io_processing=False)
+
+
+class _OnDevice(TorchDispatchMode):
+    """What the function has or makes on the CPU joins its arguments on the device as soon as it meets them."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if any(isinstance(v, torch.Tensor) and v.device == _DEVICE for v in pytree.tree_leaves((args, kwargs))):
+            written = {a.name for a in function._schema.arguments if a.alias_info and a.alias_info.is_write}
+            args = [v if a.name in written else pytree.tree_map(self.place, v) for a, v in zip(function._schema.arguments, args)]
+            kwargs = {k: v if k in written else pytree.tree_map(self.place, v) for k, v in kwargs.items()}
+        return function(*args, **kwargs)
+
+    @staticmethod
+    def place(value):
+        return value.to(_DEVICE) if isinstance(value, torch.Tensor) and value.device.type == "cpu" else _on_device(value)
 
 
 def stablehlo(function, *args, custom_calls=False, **kwargs):
@@ -38,10 +55,12 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
         stand_ins = [_C.wrap(t.detach()).requires_grad_(t.requires_grad) for t in inputs]
         left = iter(stand_ins)
         args, kwargs = pytree.tree_unflatten([next(left) if isinstance(v, torch.Tensor) else v for v in flat], spec)
-        if isinstance(function, torch.nn.Module):
-            results = torch.func.functional_call(function, dict(zip(state, left)), args, kwargs)
-        else:
-            results = function(*args, **kwargs)
+        # As under torch.compile and torch.export, a library leaves out what depends on values (transformers: a look at the padding mask).
+        with torch.compiler._compile_session_context(), _OnDevice():
+            if isinstance(function, torch.nn.Module):
+                results = torch.func.functional_call(function, dict(zip(state, left)), args, kwargs)
+            else:
+                results = function(*args, **kwargs)
         outputs = [v for v in pytree.tree_leaves(results) if isinstance(v, torch.Tensor)]
         return _C.end_capture_as_text(stand_ins, outputs, custom_calls)
     finally:

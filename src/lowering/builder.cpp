@@ -78,7 +78,8 @@ Value Builder::scalar(const Scalar& s, Type element, ArrayRef<int64_t> shape) {
 
 Value Builder::convert(Value v, Type element) {
   if (element_of(v) == element) return v;
-  // PyTorch truncates on the way to an integer and tests against zero on the way to bool; so does StableHLO.
+  // PyTorch truncates on the way to an integer and tests against zero on the way to bool; so does StableHLO. Bytes wrap around, by way of i64.
+  if (is_floating(v) && element.isUnsignedInteger(8)) v = convert(v, ops.getI64Type());
   return create<hlo::ConvertOp>(RankedTensorType::get(shape_of(v), element), v);
 }
 Value Builder::broadcast(Value v, ArrayRef<int64_t> shape) {

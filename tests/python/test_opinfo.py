@@ -1,4 +1,4 @@
-"""Every operator of ops/aten.yaml that PyTorch has sample inputs for, against the CPU: same values, same dtype, no fallback."""
+"""Every operator of ops/aten.yaml that PyTorch has sample inputs for, against the CPU: same values, same dtype, no fallback; the same of its gradients."""
 
 import pathlib
 
@@ -6,6 +6,7 @@ import pytest
 import torch
 import yaml
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_leaves
 
 import torch_cresset
 
@@ -13,7 +14,8 @@ TABLE = pathlib.Path(__file__).parents[2] / "ops" / "aten.yaml"
 LOWERED = {entry["func"].partition(".")[0] for entry in yaml.safe_load(TABLE.read_text())}
 DTYPES = [torch.float32, torch.bfloat16, torch.int64, torch.bool]
 SAMPLES = 12  # of each operator and dtype
-RANDOM = {"native_dropout", "uniform", "normal_functional", "bernoulli"}
+GRADIENT_SAMPLES = 3
+RANDOM = {"native_dropout", "uniform", "normal_functional", "bernoulli", "random", "exponential", "geometric", "cauchy"}
 TIES = "which of equal elements comes first is not defined"
 ROUNDING = "the CPU rounds to bfloat16 between the steps, here the steps are in f32"
 SKIPPED = {
@@ -63,3 +65,51 @@ def test_like_cpu(info, dtype):
         assert not fallbacks, f"sample {i}: {sample}: fell back to the CPU: {fallbacks}"
         compared += 1
     assert compared
+
+
+# 1 - x² or its like near zero: one rounding here, two on the CPU.
+SHARPER = {"asin", "atanh"}
+
+
+def differentiable():
+    for info in op_db:
+        if info.aten_name in LOWERED - RANDOM and info.supports_autograd and torch.float32 in info.supported_backward_dtypes("cpu") and info.variant_test_name != "nuc":
+            name = "-".join(filter(None, [info.name, info.variant_test_name]))
+            yield pytest.param(info, id=name, marks=[pytest.mark.skip(reason=ROUNDING)] if info.name in SHARPER else [])
+
+
+def leaves(x, device):
+    """Copies on the device that gradients are taken of where they were before."""
+    if isinstance(x, torch.Tensor):
+        return x.detach().to(device).requires_grad_(x.requires_grad)
+    if isinstance(x, (list, tuple)):
+        return type(x)(leaves(y, device) for y in x)
+    if isinstance(x, dict):
+        return {k: leaves(v, device) for k, v in x.items()}
+    return x
+
+
+def gradients(info, sample, device):
+    input, args, kwargs = leaves((sample.input, sample.args, sample.kwargs), device)
+    results = [t for t in tree_leaves(sample.output_process_fn_grad(info(input, *args, **kwargs))) if isinstance(t, torch.Tensor) and t.requires_grad]
+    inputs = [t for t in tree_leaves((input, args, kwargs)) if isinstance(t, torch.Tensor) and t.requires_grad]
+    if not results:
+        return None
+    generator = torch.Generator().manual_seed(1)
+    return torch.autograd.grad(results, inputs, [torch.randn(r.shape, generator=generator).to(r) for r in results], allow_unused=True)
+
+
+@pytest.mark.parametrize("info", differentiable())
+def test_gradient_like_cpu(info):
+    torch.manual_seed(0)
+    for i, sample in zip(range(GRADIENT_SAMPLES), info.sample_inputs("cpu", torch.float32, requires_grad=True)):
+        expected = gradients(info, sample, "cpu")
+        if expected is None:
+            continue
+        torch_cresset.reset_counters()
+        for actual, gradient in zip(gradients(info, sample, "cresset"), expected, strict=True):
+            assert (actual is None) == (gradient is None)
+            if gradient is not None:
+                torch.testing.assert_close(actual.cpu(), gradient, equal_nan=True, msg=lambda text: f"sample {i}: {sample}\n{text}")
+        fallbacks = [name for name in torch_cresset.counters() if name.startswith("aten::")]
+        assert not fallbacks, f"sample {i}: {sample}: fell back to the CPU: {fallbacks}"
