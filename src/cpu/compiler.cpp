@@ -18,7 +18,7 @@
 #include "cpu/simplify.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "runtime/buffer.h"
+#include "runtime/arena.h"
 #include "runtime/profile.h"
 #include "runtime/thread_pool.h"
 
@@ -57,6 +57,10 @@ class NativeProgram final : public Program {
   void run(void* const* inputs, void* const* outputs) override {
     for (auto& [at, input] : input_slots) table[at] = inputs[input];
     for (auto& [at, output] : output_slots) table[at] = outputs[output];
+    Arena arena(stats_.arena_bytes);
+    if (arena.data() != arena_seen)
+      for (auto& [at, offset] : arena_slots) table[at] = arena.data() + offset;
+    arena_seen = arena.data();
     if (profiling) {
       for (size_t i = 0; i < launches.size(); ++i) {
         auto start = std::chrono::steady_clock::now();
@@ -70,14 +74,18 @@ class NativeProgram final : public Program {
       const void* from = copy.from.kind == Place::Input      ? inputs[copy.from.index]
                          : copy.from.kind == Place::Output   ? outputs[copy.from.index]
                          : copy.from.kind == Place::Constant ? constants[copy.from.index].data()
-                                                             : static_cast<char*>(arena->data()) + copy.from.index;
+                                                             : arena.data() + copy.from.index;
       std::memmove(outputs[copy.output], from, copy.bytes);
     }
   }
   void run(const Launch& launch) {
     if (launch.foreign) launch.foreign->run(&table[launch.first]);
     else if (launch.grain) parallel_for(launch.entry, &table[launch.first], launch.tasks, launch.grain, launch.scratch_bytes);
-    else launch.entry(&table[launch.first], 0, launch.tasks, thread_scratch(launch.scratch_bytes));
+    else {
+      void* scratch = thread_scratch(launch.scratch_bytes);
+      scribble(scratch, launch.scratch_bytes);
+      launch.entry(&table[launch.first], 0, launch.tasks, scratch);
+    }
   }
   using Program::inputs_;
   using Program::outputs_;
@@ -99,9 +107,8 @@ class NativeProgram final : public Program {
       Place place = plan.places.lookup(v);
       if (place.kind == Place::Input) input_slots.push_back({table.size(), place.index});
       if (place.kind == Place::Output) output_slots.push_back({table.size(), place.index});
-      table.push_back(place.kind == Place::Arena      ? static_cast<char*>(arena->data()) + place.index
-                      : place.kind == Place::Constant ? constants[place.index].data()
-                                                      : nullptr);
+      if (place.kind == Place::Arena) arena_slots.push_back({table.size(), place.index});
+      table.push_back(place.kind == Place::Constant ? constants[place.index].data() : nullptr);
     }
   }
 
@@ -111,8 +118,8 @@ class NativeProgram final : public Program {
   std::vector<Launch> launches;
   std::vector<std::string> labels;                                // of the launches, for profiles
   std::vector<void*> table;                                       // every launch's buffers, one after the other
-  std::vector<std::pair<size_t, int64_t>> input_slots, output_slots;  // position in the table, number of the input or output
-  BufferPtr arena;
+  std::vector<std::pair<size_t, int64_t>> input_slots, output_slots, arena_slots;  // position in the table; number of the input or output, offset in the arena
+  char* arena_seen = nullptr;  // what the table says
   std::vector<Copy> copies;
   std::vector<std::vector<char>> constants;
 };
@@ -368,7 +375,6 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   BufferPlan plan = plan_buffers(main, *fusions, aliased);
 
   for (Value v : plan.constants) program->constants.push_back(bytes_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
-  if (plan.arena_bytes) program->arena = Buffer::allocate(plan.arena_bytes);
   program->copies = plan.copies;
 
   std::vector<std::string> keys;

@@ -8,7 +8,7 @@ namespace cresset::cpu {
 
 /// At most 1 ULP over the whole range; 0 and inf at the ends (range reduction and polynomial: Cephes expf, Moshier).
 IR emit_exp(KernelEmitter& k, IR x);
-/// The same for arguments that are never above 0, as in softmax, in two thirds of the time: at most 1 ULP; 0 where the result has no normal number.
+/// The same for arguments that are never above 0, as in softmax, in two thirds of the time: at most 1.3 ULP; 0 where the result has no normal number.
 IR emit_exp_at_most_zero(KernelEmitter& k, IR x);
 /// At most 3 ULP, also near 0.
 IR emit_expm1(KernelEmitter& k, IR x);
@@ -16,7 +16,7 @@ IR emit_expm1(KernelEmitter& k, IR x);
 IR emit_log(KernelEmitter& k, IR x);
 /// At most 3 ULP; the argument's own rounding is made good.
 IR emit_log1p(KernelEmitter& k, IR x);
-/// At most 5 ULP; rational approximation x P(x²)/Q(x²) on [-7.9, 7.9] (as in Eigen).
+/// At most 5 ULP; rational approximation x P(x²)/Q(x²) on [-9, 9] (as in Eigen).
 IR emit_tanh(KernelEmitter& k, IR x);
 /// At most 6 ULP; rational approximation of x P(x²)/Q(x²) on [-4, 4] (as in Eigen).
 IR emit_erf(KernelEmitter& k, IR x);

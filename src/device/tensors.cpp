@@ -87,7 +87,8 @@ at::Tensor from_cpu(const at::Tensor& cpu) {
   if (dense.numel() == 0) return t;
   auto buffer = Buffer::allocate(dense.nbytes());
   std::memcpy(buffer->data(), dense.const_data_ptr(), dense.nbytes());
-  trace::replace_bytes(trace::Cell::of(t), std::move(buffer), dense.scalar_type());
+  // A leaf of the tensor's own shape: reading it is no work that would be pending, and its bytes can be overwritten.
+  trace::Cell::of(t).materialise(trace::NodeFactory::input(std::move(buffer), {dense.scalar_type(), at::DimVector(dense.sizes())}));
   return t;
 }
 

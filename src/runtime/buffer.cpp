@@ -2,12 +2,17 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <vector>
+
+#include "runtime/arena.h"
 
 namespace cresset {
 namespace {
@@ -61,11 +66,37 @@ class Pool {
     free_[size].push_back(block);
   }
 
+  // The largest arena that nobody uses; one that is too small is given up, because a larger one serves its programs as well.
+  std::pair<void*, size_t> lend(size_t size) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!arenas_.empty()) {
+        auto [held, block] = arenas_.back();
+        arenas_.pop_back();
+        stats_.cached -= held;
+        if (held >= size) {
+          note(held);
+          return {block, held};
+        }
+        std::free(block);
+      }
+    }
+    return {take(size), size};
+  }
+  void take_back(void* arena, size_t size) {
+    std::lock_guard lock(mutex_);
+    stats_.in_use -= size;
+    stats_.cached += size;
+    arenas_.insert(std::upper_bound(arenas_.begin(), arenas_.end(), std::pair(size, arena)), {size, arena});
+  }
+
   void clear() {
     std::lock_guard lock(mutex_);
     for (auto& [size, blocks] : free_)
       for (void* block : blocks) std::free(block);
+    for (auto& [size, arena] : arenas_) std::free(arena);
     free_.clear();
+    arenas_.clear();
     stats_.cached = 0;
   }
 
@@ -85,6 +116,7 @@ class Pool {
   }
   std::mutex mutex_;
   std::map<size_t, std::vector<void*>> free_;
+  std::vector<std::pair<size_t, void*>> arenas_;  // idle, the largest last
   MemoryStats stats_;
 };
 
@@ -100,6 +132,7 @@ std::shared_ptr<Buffer> Buffer::allocate(size_t size) {
   auto buffer = std::shared_ptr<Buffer>(new Buffer);
   buffer->data_ = pool().take(rounded(size));
   buffer->size_ = size;
+  scribble(buffer->data_, size);
   return buffer;
 }
 
@@ -113,6 +146,25 @@ std::shared_ptr<Buffer> Buffer::wrap(void* data, size_t size, std::shared_ptr<vo
 
 Buffer::~Buffer() {
   if (data_ && !owner_) pool().give(data_, rounded(size_));
+}
+
+Arena::Arena(size_t bytes) {
+  if (!bytes) return;
+  auto [block, size] = pool().lend(rounded(bytes));
+  data_ = static_cast<char*>(block);
+  size_ = size;
+  scribble(data_, bytes);
+}
+Arena::~Arena() {
+  if (data_) pool().take_back(data_, size_);
+}
+
+void scribble(void* memory, size_t bytes) {
+  static const bool wanted = [] {
+    const char* text = std::getenv("CRESSET_SCRATCH");
+    return text && std::string_view(text) == "nan";
+  }();
+  if (wanted && bytes) std::memset(memory, 0xff, bytes);
 }
 
 MemoryStats memory_stats() { return pool().stats(); }

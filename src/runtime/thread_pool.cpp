@@ -9,6 +9,8 @@
 #include <memory>
 #include <new>
 
+#include "runtime/arena.h"
+
 namespace cresset {
 namespace {
 
@@ -30,6 +32,7 @@ void parallel_for(KernelFunction kernel, void* const* buffers, int64_t tasks, in
   std::atomic<int64_t> next{0};
   auto work = [&] {
     void* scratch = thread_scratch(scratch_bytes);
+    scribble(scratch, scratch_bytes);
     for (;;) {
       int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
       if (begin >= tasks) return;

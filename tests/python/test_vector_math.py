@@ -27,3 +27,48 @@ def test_error_in_units_of_the_last_place(name):
     assert error[worst] <= ULPS[name], f"{name}({x[finite][worst].item()}): {error[worst]:.2f} ULP"
     infinite = torch.isinf(rounded)
     assert torch.equal(y[infinite], rounded[infinite])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("shape, dim", [((33, 1037), 1), ((5, 64, 48), 1), ((7, 3), 1), ((130,), 0)])
+def test_softmax_at_the_ends(shape, dim, dtype):
+    """The exponential of a row less its maximum has code of its own; nan and masked elements stay what they are."""
+    torch.manual_seed(0)
+    x = (torch.randn(shape) * 30).to(dtype)
+    flat = x.view(-1)
+    flat[1], flat[flat.numel() // 2] = -float("inf"), -3e38
+    rows = x.movedim(dim, -1)
+    if rows.dim() > 1:
+        rows[(1,) * (rows.dim() - 1)][-1] = float("nan")
+        rows[(2,) * (rows.dim() - 1)] = -float("inf")
+        rows[(3,) * (rows.dim() - 1)][0] = float("inf")
+    for f in (torch.softmax, torch.log_softmax):
+        exact = f(x.float(), dim).to(dtype) if dtype is torch.bfloat16 else f(x, dim)
+        torch.testing.assert_close(f(x.to("cresset"), dim).cpu(), exact, equal_nan=True)
+
+
+def test_exponential_of_differences():
+    """Only a difference from its own maximum is never above 0."""
+    x = torch.linspace(-100, 100, 4 * 64).view(4, 64)[:, torch.randperm(64)]
+    for f in (lambda x: (x - x.flip(1).abs().amin(1, keepdim=True)).exp(), lambda x: (x - x.amax(1)[0]).exp(), lambda x: (x[:, :4] - x[:, :4].amax(0)).exp(),
+              lambda x: (x[:, :4] - x[:, :4].amax(1)).exp(), lambda x: (x - x.amin(1, keepdim=True)).exp()):
+        torch.testing.assert_close(f(x.to("cresset")).cpu(), f(x))
+
+
+@pytest.mark.parametrize("columns", [5, 16, 24, 1000, 1037])
+@pytest.mark.parametrize("name", ["amax", "amin"])
+def test_extremes_of_rows_keep_nan(name, columns):
+    x = torch.randn(columns + 1, columns)
+    x[torch.arange(columns), torch.arange(columns)] = float("nan")  # at each place once
+    torch.testing.assert_close(getattr(x.to("cresset"), name)(1).cpu(), getattr(x, name)(1), equal_nan=True, rtol=0, atol=0)
+    x[:, ::2] = float("inf") if name == "amin" else -float("inf")
+    torch.testing.assert_close(getattr(x.to("cresset"), name)(1).cpu(), getattr(x, name)(1), equal_nan=True, rtol=0, atol=0)
+
+
+def test_exponential_at_most_zero_in_units_of_the_last_place():
+    x = torch.cat([torch.linspace(-87.3, 0, 1_000_001), torch.linspace(-1, 0, 300_000)]).view(1, -1)
+    shifted = x - x.amax(1, keepdim=True)
+    y = shifted.to("cresset")
+    y = (y - y.amax(1, keepdim=True)).exp().cpu()[0]
+    exact = shifted[0].double().exp()
+    assert ((y.double() - exact).abs() / torch.from_numpy(np.spacing(exact.float().numpy())).double()).max() <= 1.3

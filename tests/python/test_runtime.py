@@ -1,0 +1,145 @@
+"""Memory, threads, and memory that nobody has written yet."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+
+import torch_cresset
+
+MIB = 1 << 20
+
+
+def run(script, **environment):
+    """The script's output, in a process of its own."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], env={**os.environ, **environment}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def stats():
+    return torch.cresset.memory_stats()
+
+
+@pytest.fixture
+def nothing_cached():
+    torch.cresset.synchronize()
+    torch.cresset.empty_cache()
+    torch.cresset.reset_peak_memory_stats()
+
+
+@pytest.mark.parametrize("shape", [(1 << 20,), (1024, 1024)])
+def test_parameters_from_the_cpu_are_updated_in_place(shape, nothing_cached):
+    before = stats()["in_use"]
+    p = torch.randn(shape).to("cresset").requires_grad_()
+    optimizer = torch.optim.SGD([p], lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        p.square().sum().backward()
+        optimizer.step()
+    torch.cresset.synchronize()
+    assert stats()["peak"] - before <= 8 * MIB + MIB // 4  # the parameter and its gradient
+
+
+def test_copies_from_the_cpu_are_not_computed_again(nothing_cached):
+    before = stats()["in_use"]
+    weights = [torch.randn(512, 1024).to("cresset") for _ in range(8)]
+    (weights[0] + 1).sum().item()
+    assert stats()["peak"] - before <= 16 * MIB + 3 * MIB
+
+
+def test_programs_share_their_temporaries(nothing_cached):
+    before = stats()["in_use"] + stats()["cached"]
+    for rows in (1000, 1500, 2000, 1200):
+        x = torch.ones(rows, 1024, device="cresset")
+        total = ((x @ torch.ones(1024, 1024, device="cresset")).T.contiguous() @ x).sum().item()
+        assert total == rows * 1024.0**3
+        x = None
+    results = (1000 + 1500 + 2000 + 1200) * 1024 * 4
+    assert torch_cresset.compile_records()[-2]["arena_bytes"] > 8 * MIB
+    assert stats()["in_use"] + stats()["cached"] - before <= results + 14 * MIB
+
+
+def test_threads_are_pytorchs():
+    script = """
+    import os, time, torch, torch_cresset
+    from torch_cresset import _C
+    tasks = lambda: len(os.listdir("/proc/self/task"))
+    x = torch.ones(1 << 20).to("cresset")
+    work = lambda: x.exp().sum().item()
+    print(_C.num_threads())
+    work(); before = tasks()
+    for n in (4, 1, 2):
+        torch.set_num_threads(n); work()
+        for _ in range(1000):  # a thread that has been joined is listed for a while
+            if tasks() - before == n - 1: break
+            time.sleep(0.01)
+        print(n, _C.num_threads(), tasks() - before)
+    """
+    assert run(script, OMP_NUM_THREADS="1", CRESSET_THREADS="").split("\n")[:4] == ["1", "4 4 3", "1 1 0", "2 2 1"]
+    assert run(script, OMP_NUM_THREADS="1", CRESSET_THREADS="3").split("\n")[0] == "3"
+
+
+def test_a_forked_child_computes():
+    script = """
+    import os, torch, torch_cresset
+    torch.set_num_threads(2)
+    x = torch.ones(1 << 20, device="cresset")
+    want = (x * 2).sum().item()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if (x * 2).sum().item() == want else 1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    assert run(script).strip() == "0"
+
+
+def test_nothing_is_read_before_it_is_written():
+    """Every kind of kernel with its memory filled with nan before: results are the CPU's."""
+    script = """
+    import torch, torch_cresset, torch.nn as nn, torch.nn.functional as F
+    probe = torch.ones(5000, device="cresset")
+    torch.manual_seed(0)
+    r = torch.randn
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out, self.norm = nn.Linear(48, 144), nn.Linear(48, 48), nn.LayerNorm(48)
+        def forward(self, x):
+            q, k, v = (t.view(2, 37, 4, 12).transpose(1, 2) for t in self.qkv(self.norm(x)).chunk(3, -1))
+            return x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 37, 48))
+    models = {
+        "attention": (Attention(), r(2, 37, 48)),
+        "mlp": (nn.Sequential(nn.Linear(50, 70), nn.GELU(), nn.Linear(70, 3), nn.LogSoftmax(-1)), r(33, 50)),
+        "convolution": (nn.Sequential(nn.Conv2d(3, 7, 3, padding=1, stride=2), nn.BatchNorm2d(7), nn.ReLU(), nn.MaxPool2d(3, 2, 1), nn.Conv2d(7, 7, 3, groups=7),
+                                      nn.AvgPool2d(2), nn.Flatten(), nn.Linear(7 * 3 * 3, 5)), r(2, 3, 33, 33)),
+        "rows": (nn.Sequential(nn.GroupNorm(3, 9), nn.Softmax(-1), nn.Softmax(1), nn.InstanceNorm1d(9)), r(2, 9, 1037)),
+    }
+    for name, (model, x) in models.items():
+        results = []
+        for device in ("cpu", "cresset"):
+            model = model.to(device)
+            model.zero_grad()
+            x = x.detach().to(device).requires_grad_()
+            y = model(x)
+            (y * torch.linspace(-1, 1, y.numel(), device=device).view_as(y)).sum().backward()
+            results.append([t.detach().cpu() for t in (y, x.grad, *(p.grad for p in model.parameters()))])
+        for ours, theirs in zip(results[1], results[0]):
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+    i = torch.randint(0, 50, (200,))
+    functions = {
+        "sort": lambda x: x.sort(0)[0], "argsort": lambda x: x.argsort(1).float(), "topk": lambda x: x.topk(7, 1)[0], "cumsum": lambda x: x.cumsum(1), "gather": lambda x: x[i.to(x.device)],
+        "index_add": lambda x: x.index_add(0, i.to(x.device)[:50], x), "bmm": lambda x: x.view(2, 25, 60) @ x.view(2, 60, 25), "thin": lambda x: x[:3] @ x.T, "wide": lambda x: x.T @ x,
+        "split": lambda x: x.repeat(40, 1).sum(), "columns": lambda x: x.amax(0), "cat": lambda x: torch.cat([x, x * 2], 1), "pad": lambda x: F.pad(x, (3, 5, 1, 2)),
+        "bf16": lambda x: (x.bfloat16() @ x.bfloat16().T).float().softmax(-1),
+    }
+    x = r(50, 60)
+    for name, f in functions.items():
+        bound = dict(rtol=2e-2, atol=2e-2) if name == "bf16" else dict(rtol=1e-5, atol=1e-4)
+        torch.testing.assert_close(f(x.to("cresset")).cpu(), f(x), **bound, msg=lambda m: f"{name}: {m}")
+    print("right")
+    """
+    assert run(script, CRESSET_SCRATCH="nan").strip().endswith("right")
