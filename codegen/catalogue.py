@@ -113,12 +113,14 @@ def attribute(name, value):
 
 
 def attribute_names(operator):
-    """The arguments of an operator that are no tensors, by PyTorch's own list of schemas; "*", any, where that is not installed or does not have it."""
+    """The arguments of an operator that are no tensors, by PyTorch's own list of schemas; "*", any, where that is not installed or does not have it.
+
+    Of some it lists the in-place form only."""
     spec = importlib.util.find_spec("torchgen")
     path = spec and pathlib.Path(spec.origin).parent / "packaged/ATen/native/native_functions.yaml"
     if not path or not path.exists():
         return ["*"]
-    found = re.search(rf"^- func: {re.escape(operator)}\((.*?)\) ->", schemas(path), re.MULTILINE)
+    found = re.search(rf"^- func: {re.escape(operator)}_?\((.*?)\) ->", schemas(path), re.MULTILINE)
     if not found:
         return ["*"]
     arguments = re.findall(r"([\w.]+(?:\([^)]*\))?(?:\[\d*\])?\??) (\w+)(?:=[^,]+)?(?:,|$)", found[1].replace("*, ", ""))
@@ -133,11 +135,13 @@ def schemas(path):
 def table(composites):
     """The body of generated/catalogue.inc: initialisers of composite::Entry, sorted by name."""
     lines = []
+    implicit = {c.name: c.implicit for c in composites}
     for c in sorted(composites, key=lambda c: c.name):
         names = c.aliases + [f"aten.{o}{'' if '.' in o else '.default'}" for o in c.operators] + [f"aten.{o.partition('.')[0]}" for o in c.operators]
         aliases = ", ".join(text(a) for a in dict.fromkeys(names) if a != c.name)
         fixed = ", ".join(attribute(k, v) for k, v in c.fixed.items())
-        listed = dict.fromkeys(a for o in c.operators for a in attribute_names(o))
+        operators = c.operators or [implicit[c.gradient_of or c.name]]
+        listed = dict.fromkeys([a for o in operators for a in attribute_names(o)] + ["output_mask"] * bool(c.gradient_of))
         attributes = ", ".join(text(a) for a in listed if a != "*" or len(listed) == 1)
         slope = f"[](double x) -> double {{ return {c.slope}; }}" if c.slope else "nullptr"
         lines.append(f"{{{text(c.name)}, {c.version}, {text(c.backward)}, {{{aliases}}}, {{{fixed}}}, {{{attributes}}}, {slope}, {text(c.when)}, {text(c.implicit)}}},\n")

@@ -19,12 +19,12 @@ struct Constant {
 
 struct Entry {
   std::string name;
-  int version;
+  int version = 1;
   std::string backward;              ///< or ""
   std::vector<std::string> aliases;  ///< foreign names of the same operator
   std::vector<Constant> fixed;       ///< attributes that a raised one has besides the forward's
   std::vector<std::string> attributes;  ///< their names; "*", any, if the schema was not at hand
-  double (*slope)(double);           ///< of a gradient g · slope(y): given for those in terms of the forward's result
+  double (*slope)(double) = nullptr; ///< of a gradient g · slope(y): given for those in terms of the forward's result
   std::string when;                  ///< conditions of a Filter under which it is kept by default, or ""
   std::string implicit;              ///< operator that PyTorch decomposes above the device and Python keeps whole, or ""
 };

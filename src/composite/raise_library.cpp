@@ -165,7 +165,8 @@ void raise_references(Program& program, ArrayRef<Reference> references, RaiseRep
         continue;
       }
       report.raised.push_back(text + r.name);
-      Entry entry{r.name, int(r.version), "", {}, {}, nullptr, "", ""};
+      Entry entry;
+      entry.name = r.name, entry.version = int(r.version);
       program.outline(entry, r.attributes, found.inputs, {v});
       program.renumber();
       alive.clear();
