@@ -8,7 +8,12 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-bool is_view(Operation* op) { return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp>(op); }
+// Reading a window whose last row is incomplete begins like this; what is added is sliced off again.
+bool is_lengthened(Operation* op) {
+  auto pad = dyn_cast_or_null<PadOp>(op);
+  return pad && shaped(pad).getRank() == 1 && pad.getEdgePaddingLow()[0] == 0 && pad.getInteriorPadding()[0] == 0 && pad.getEdgePaddingHigh()[0] >= 0;
+}
+bool is_view(Operation* op) { return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp>(op) || is_lengthened(op); }
 bool is_splat(Operation* op) {
   auto constant = dyn_cast_or_null<ConstantOp>(op);
   return constant && isa<SplatElementsAttr>(constant.getValue());
@@ -190,19 +195,22 @@ class Fuser {
       case Fusion::Concatenate: return true;
       case Fusion::Dot:
       case Fusion::Attention:
-      case Fusion::AttentionGradient: return is_view(op) && use.operand < (use.fusion->kind == Fusion::AttentionGradient ? 6 : 3) && feeds_product(use.user, *use.fusion) && is_strided(op);
+      case Fusion::AttentionGradient:
+        if (isa<PadOp>(use.user) && use.operand == 1) return is_splat(op);
+        return is_view(op) && use.operand < (use.fusion->kind == Fusion::AttentionGradient ? 6 : 3) && feeds_product(use.user, *use.fusion) && is_strided(op, *use.fusion);
       case Fusion::Composite: return isa<ReshapeOp>(op);
       default: return isa<ReshapeOp>(op) || (is_splat(op) && shaped(op->getResult(0)).getRank() == 0);  // the same bytes: see Slots
     }
   }
-  bool is_strided(Operation* op) {
-    return view_of(op->getResult(0), [&](Value v) { return v == op->getOperand(0); }).has_value() && !chain_breaks(op);
-  }
-  // A chain of views is one view only if strides express the whole of it.
-  bool chain_breaks(Operation* op) {
-    for (Operation* user : op->getUsers())
-      if (is_view(user) && !view_of(user->getResult(0), [&](Value v) { return v == op->getOperand(0); })) return true;
-    return false;
+  // Whether strides express the whole way from the operation's operand to those of the product.
+  bool is_strided(Operation* op, const Fusion& fusion) {
+    auto reaches = [&](Value v) {
+      Operation* maker = v.getDefiningOp();
+      while (maker && maker != op && fusion.roles.contains(maker) && is_view(maker)) maker = maker->getOperand(0).getDefiningOp();
+      return maker == op;
+    };
+    auto is_base = [&](Value v) { return v == op->getOperand(0); };
+    return llvm::all_of(fusion.product->getOperands(), [&](Value v) { return !reaches(v) || view_of(v, is_base); });
   }
 
   bool is_aligned_reader(const Fusion& fusion, ArrayRef<Use> uses) {
@@ -339,7 +347,8 @@ std::optional<ProductShape> product_shape(Operation* op) {
   return std::nullopt;
 }
 
-std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) {
+// Of lengthened values, beyond the end as well.
+static std::optional<View> unbounded_view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) {
   auto type = shaped(v);
   if (is_buffer(v)) {
     View view{v, 0, SmallVector<int64_t>(type.getShape()), SmallVector<int64_t>(type.getRank(), 1)};
@@ -348,7 +357,7 @@ std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) 
   }
   Operation* op = v.getDefiningOp();
   if (!op || !is_view(op)) return std::nullopt;
-  auto inner = view_of(op->getOperand(0), is_buffer);
+  auto inner = unbounded_view_of(op->getOperand(0), is_buffer);
   if (!inner) return std::nullopt;
   View view{inner->base, inner->offset, SmallVector<int64_t>(type.getShape()), SmallVector<int64_t>(type.getRank(), 0)};
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
@@ -361,6 +370,8 @@ std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) 
   } else if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
     for (auto [k, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
       if (inner->shape[k] != 1 || type.getDimSize(d) == 1) view.strides[d] = inner->strides[k];
+  } else if (isa<PadOp>(op)) {
+    view.strides = inner->strides;
   } else {
     // Each run of dimensions that is reshaped must itself be dense.
     ArrayRef<int64_t> from = inner->shape, to = view.shape;
@@ -391,6 +402,14 @@ std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) 
     }
   }
   return view;
+}
+
+std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) {
+  auto view = unbounded_view_of(v, is_buffer);
+  if (!view || product(view->shape) == 0) return view;
+  int64_t last = view->offset;
+  for (auto [size, stride] : llvm::zip(view->shape, view->strides)) last += (size - 1) * stride;
+  return last < shaped(view->base).getNumElements() ? view : std::nullopt;
 }
 
 FailureOr<std::vector<Fusion>> fuse(func::FuncOp main, llvm::function_ref<bool(Operation*)> is_foreign) { return Fuser(main, is_foreign).run(); }

@@ -142,6 +142,22 @@ def test_gradient_of_attention_needs_no_matrix_of_scores():
     assert sum(program["arena_bytes"] for program in torch_cresset.compile_records()[before:]) < 2048 * 2048
 
 
+def test_gradient_of_attention_reads_saved_windows_where_they_lie():
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    x, projection = torch.randn(2, 20, 32), torch.randn(32, 96).div(32).requires_grad_()
+
+    def function(x, projection):
+        q, k, v = (t.unflatten(-1, (4, 8)).transpose(1, 2) for t in (x @ projection).split(32, -1))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    with torch_cresset.profile() as profile:
+        (ours,) = torch.autograd.grad(torch.compile(function, backend="cresset")(x, projection).square().sum(), projection)
+    (gradient,) = [row.kernel for row in profile if row.kernel.startswith("attention_gradient")]
+    assert "pad" in gradient and not any("pad" in row.kernel for row in profile if row.kernel != gradient)
+    torch.testing.assert_close(ours, *torch.autograd.grad(function(x, projection).square().sum(), projection))
+
+
 def test_attention_dropout_draws_the_same_numbers_in_the_backward():
     torch.manual_seed(0)
     k, v = (torch.randn(1, 2, 5, 4, dtype=torch.float64, device="cresset") for _ in range(2))
