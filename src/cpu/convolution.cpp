@@ -292,17 +292,23 @@ class ImplicitProduct {
       auto masks = spread_mask(valid, p.lanes);
       return each_channel([&](IR base) { return load_every_second(base, first, masks, p.lanes); });
     }
-    if (!is_flat()) return singly();
+    auto beyond_row = [&] {  // vectors that are not one run of the input
+      if (!reads_two_rows(&Axis::out, &Axis::step, p.lanes)) return singly();
+      IR first = b_.CreateExtractElement(offset, uint64_t(0)), last = b_.CreateExtractElement(offset, uint64_t(p.lanes - 1));
+      auto masks = mask_of_rows(valid, offset, p.lanes);
+      each_channel([&](IR base) { return load_two_rows(base, first, last, masks, p.lanes); });
+    };
+    if (!is_flat()) return beyond_row();
     bool masked = can_mask();
     IR together = masked ? within_image(at.n, p.lanes) : b_.CreateAnd(within_image(at.n, p.lanes), b_.CreateAndReduce(valid));
-    if (together == b_.getFalse()) return singly();
+    if (together == b_.getFalse()) return beyond_row();
     IR first = b_.CreateExtractElement(offset, uint64_t(0)), mask = as_mask(valid, p.lanes);
     k_.when(together, [&] {
       each_channel([&](IR base) {
         return masked ? load_masked(base, first, mask) : k_.load(g_.in_type, base, first, p.lanes);
       });
     });
-    if (together != b_.getTrue()) k_.when(b_.CreateNot(together), singly);
+    if (together != b_.getTrue()) k_.when(b_.CreateNot(together), beyond_row);
   }
   bool can_mask() const { return k_.target.lanes > 4 && element_bytes(g_.in_type) >= 4; }
   // Elements from `first` on, 0 where the mask (as as_mask gives it) is not set: those are not touched.
@@ -331,6 +337,22 @@ class ImplicitProduct {
     for (int i = 0; i < lanes; ++i) even.push_back(2 * i);
     return b_.CreateShuffleVector(load_masked(base, first, masks[0]), load_masked(base, k_.add(first, k_.i64(lanes)), masks[1]), even);
   }
+  // Whether the lanes of each vector read the end of one row and the beginning of another, wherever that is.
+  bool reads_two_rows(int64_t Axis::*row, int64_t Axis::*step, int lanes) const {
+    if (g_.axes.empty() || !can_mask()) return false;
+    const Axis& a = g_.axes.back();
+    return a.*step == 1 && a.in_stride == 1 && a.base_dilation == 1 && a.*row + 1 >= lanes;
+  }
+  // The lanes that are neighbours of the first one, and those of the last one.
+  std::array<IR, 2> mask_of_rows(IR valid, IR offset, int lanes) {
+    IR first = b_.CreateICmpEQ(offset, along(b_.CreateExtractElement(offset, uint64_t(0)), lanes));
+    return {as_mask(b_.CreateAnd(valid, first), lanes), as_mask(b_.CreateAnd(valid, b_.CreateNot(first)), lanes)};
+  }
+  IR load_two_rows(IR base, IR first, IR last, const std::array<IR, 2>& masks, int lanes) {
+    IR x = load_masked(base, first, masks[0]), y = load_masked(base, b_.CreateSub(last, k_.i64(lanes - 1)), masks[1]);
+    auto* bits = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), lanes);
+    return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(x, bits), b_.CreateBitCast(y, bits)), x->getType());
+  }
   // The lanes as numbers as wide as the elements, which is what instructions take. LLVM would otherwise keep them in fewer bits and
   // widen them again in every round of a loop; it does not see through the empty instruction.
   IR as_mask(IR lanes, int count) {
@@ -358,6 +380,7 @@ class ImplicitProduct {
     auto* mask_type = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), p.lanes);
     auto mask_of = [&](IR position, int half) { return b_.CreateInBoundsGEP(mask_type, p.scratch, k_.add(k_.mul(position, 2), k_.i64(half))); };
     bool every_second = reads_every_second(&Axis::window, &Axis::dilation, p.lanes);
+    bool one_run = neighbours_in_window() && can_mask(), two_rows = !one_run && reads_two_rows(&Axis::window, &Axis::dilation, p.lanes);
     auto shifts = [&](IR position) {
       SmallVector<IR> result;
       for (auto [axis, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) result.push_back(k_.mul(i.base, axis.step));
@@ -392,16 +415,17 @@ class ImplicitProduct {
         IR valid = exists;
         for (auto [a, from, shift] : llvm::zip(g_.axes, origin, shifts(position)))
           valid = b_.CreateAnd(valid, b_.CreateICmpULT(b_.CreateAdd(from, k_.splat(shift, p.lanes)), k_.splat(k_.i64(a.reach()), p.lanes)));
-        auto masks = every_second ? spread_mask(valid, p.lanes) : std::array<IR, 2>{valid};
-        for (int half = 0; half < (every_second ? 2 : 1); ++half) b_.CreateAlignedStore(b_.CreateSExt(masks[half], mask_type), mask_of(position, half), llvm::Align(8));
+        auto masks = every_second ? spread_mask(valid, p.lanes) : two_rows ? mask_of_rows(valid, offset, p.lanes) : std::array<IR, 2>{valid};
+        for (int half = 0; half < (every_second || two_rows ? 2 : 1); ++half) b_.CreateAlignedStore(b_.CreateSExt(masks[half], mask_type), mask_of(position, half), llvm::Align(8));
       });
-      IR start = b_.CreateExtractElement(offset, uint64_t(0));
+      IR start = b_.CreateExtractElement(offset, uint64_t(0)), last = b_.CreateExtractElement(offset, uint64_t(p.lanes - 1));
       auto load = [&](IR j) {
         IR shift = b_.CreateLoad(i64, column(j, 0)), position = b_.CreateLoad(i64, column(j, 1));
         auto mask = [&](int half) -> IR { return b_.CreateAlignedLoad(mask_type, mask_of(position, half), llvm::Align(8)); };
         IR v;
         if (every_second) v = load_every_second(base, k_.add(start, shift), {mask(0), mask(1)}, p.lanes);
-        else if (neighbours_in_window() && can_mask()) v = load_masked(base, k_.add(start, shift), mask(0));
+        else if (one_run) v = load_masked(base, k_.add(start, shift), mask(0));
+        else if (two_rows) v = load_two_rows(base, k_.add(start, shift), k_.add(last, shift), {mask(0), mask(1)}, p.lanes);
         else {  // outside the image the first element is read and thrown away
           IR valid = b_.CreateICmpSLT(mask(0), llvm::Constant::getNullValue(mask_type));
           IR safe = b_.CreateSelect(valid, b_.CreateAdd(offset, k_.splat(shift, p.lanes)), llvm::Constant::getNullValue(offset->getType()));
