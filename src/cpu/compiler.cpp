@@ -372,6 +372,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   SmallVector<int> aliased(main.getNumResults(), -1);
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto output = main.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output")) program->outputs_[output.getInt()].aliased = aliased[output.getInt()] = int(i);
+  delay_overwriting(main, *fusions, aliased);
   BufferPlan plan = plan_buffers(main, *fusions, aliased);
 
   for (Value v : plan.constants) program->constants.push_back(bytes_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));

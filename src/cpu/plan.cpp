@@ -1,6 +1,7 @@
 #include "cpu/plan.h"
 
 #include <map>
+#include <tuple>
 
 #include "cpu/element.h"
 
@@ -64,6 +65,31 @@ bool reads_in_step(const Fusion& fusion, Value input) {
 int64_t value_bytes(Value v) {
   auto type = cast<RankedTensorType>(v.getType());
   return type.getNumElements() * element_bytes(type.getElementType());
+}
+
+void delay_overwriting(func::FuncOp main, std::vector<Fusion>& fusions, ArrayRef<int> aliased) {
+  DenseMap<Value, int> first_read, last_read;
+  for (auto [i, fusion] : llvm::enumerate(fusions))
+    for (Value v : fusion.inputs) first_read.insert({v, int(i)}), last_read[v] = int(i);
+  Block& block = main.getBody().front();
+  DenseMap<Value, Value> overwritten;
+  for (auto [j, v] : llvm::enumerate(block.getTerminator()->getOperands()))
+    if (aliased[j] >= 0) overwritten[v] = block.getArgument(aliased[j]);
+  // Right after the last reader, unless somebody up to there needs a result.
+  std::vector<std::tuple<int, bool, int>> order;
+  for (auto [i, fusion] : llvm::enumerate(fusions)) {
+    int wait = int(i), needed = int(fusions.size());
+    for (Value v : fusion.outputs) {
+      if (Value input = overwritten.lookup(v)) wait = std::max(wait, last_read.lookup(input));
+      if (auto it = first_read.find(v); it != first_read.end()) needed = std::min(needed, it->second);
+    }
+    if (needed <= wait) wait = int(i);
+    order.push_back({wait, wait > int(i), int(i)});
+  }
+  llvm::sort(order);
+  std::vector<Fusion> sorted;
+  for (auto [after, waits, i] : order) sorted.push_back(std::move(fusions[i]));
+  fusions = std::move(sorted);
 }
 
 BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, ArrayRef<int> aliased) {

@@ -26,6 +26,9 @@ struct BufferPlan {
   int64_t arena_bytes = 0, temporary_bytes = 0;
 };
 
+/// Moves kernels that overwrite an input behind those that still read it, where nobody in between needs what they compute.
+void delay_overwriting(mlir::func::FuncOp main, std::vector<Fusion>& fusions, llvm::ArrayRef<int> aliased);
+
 /// `aliased[j]` is the input that output j may overwrite, or -1. Temporaries share memory when their lifetimes don't meet.
 BufferPlan plan_buffers(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, llvm::ArrayRef<int> aliased);
 

@@ -150,7 +150,7 @@ Buffer::~Buffer() {
 
 Arena::Arena(size_t bytes) {
   if (!bytes) return;
-  auto [block, size] = pool().lend(rounded(bytes));
+  auto [block, size] = pool().lend((bytes + kHugePage - 1) / kHugePage * kHugePage);
   data_ = static_cast<char*>(block);
   size_ = size;
   scribble(data_, bytes);
