@@ -1,0 +1,62 @@
+// EXPECT: aten.scaled_dot_product_attention_backward scale=0.25
+module @jit_alone attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<2x8x3x16xf32>, %arg1: tensor<2x8x3x16xf32>, %arg2: tensor<2x8x3x16xf32>, %arg3: tensor<2x8x3x16xf32>) -> (tensor<2x8x3x16xf32> {jax.result_info = "result[0]"}, tensor<2x8x3x16xf32> {jax.result_info = "result[1]"}, tensor<2x8x3x16xf32> {jax.result_info = "result[2]"}) {
+    %0 = stablehlo.reshape %arg1 : (tensor<2x8x3x16xf32>) -> tensor<2x8x3x1x16xf32>
+    %1 = stablehlo.dot_general %0, %arg2, batching_dims = [0, 2] x [0, 2], contracting_dims = [4] x [3], precision = [DEFAULT, DEFAULT] : (tensor<2x8x3x1x16xf32>, tensor<2x8x3x16xf32>) -> tensor<2x3x8x1x8xf32>
+    %cst = stablehlo.constant dense<2.500000e-01> : tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<2x3x8x1x8xf32>
+    %3 = stablehlo.multiply %1, %2 : tensor<2x3x8x1x8xf32>
+    %cst_0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %4 = stablehlo.reduce(%3 init: %cst_0) applies stablehlo.maximum across dimensions = [4] : (tensor<2x3x8x1x8xf32>, tensor<f32>) -> tensor<2x3x8x1xf32>
+    %cst_1 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %5 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<2x3x8x1xf32>
+    %6 = stablehlo.maximum %5, %4 : tensor<2x3x8x1xf32>
+    %7 = stablehlo.transpose %6, dims = [3, 0, 1, 2] : (tensor<2x3x8x1xf32>) -> tensor<1x2x3x8xf32>
+    %8 = stablehlo.broadcast_in_dim %7, dims = [0, 1, 2, 3] : (tensor<1x2x3x8xf32>) -> tensor<1x2x3x8x1xf32>
+    %9 = stablehlo.transpose %3, dims = [3, 0, 1, 2, 4] : (tensor<2x3x8x1x8xf32>) -> tensor<1x2x3x8x8xf32>
+    %10 = stablehlo.broadcast_in_dim %8, dims = [0, 1, 2, 3, 4] : (tensor<1x2x3x8x1xf32>) -> tensor<1x2x3x8x8xf32>
+    %11 = stablehlo.subtract %9, %10 : tensor<1x2x3x8x8xf32>
+    %12 = stablehlo.exponential %11 : tensor<1x2x3x8x8xf32>
+    %cst_2 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %13 = stablehlo.reduce(%12 init: %cst_2) applies stablehlo.add across dimensions = [4] : (tensor<1x2x3x8x8xf32>, tensor<f32>) -> tensor<1x2x3x8xf32>
+    %14 = stablehlo.broadcast_in_dim %13, dims = [0, 1, 2, 3] : (tensor<1x2x3x8xf32>) -> tensor<1x2x3x8x1xf32>
+    %15 = stablehlo.broadcast_in_dim %14, dims = [0, 1, 2, 3, 4] : (tensor<1x2x3x8x1xf32>) -> tensor<1x2x3x8x8xf32>
+    %16 = stablehlo.divide %12, %15 : tensor<1x2x3x8x8xf32>
+    %17 = stablehlo.multiply %14, %14 : tensor<1x2x3x8x1xf32>
+    %cst_3 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %18 = stablehlo.broadcast_in_dim %cst_3, dims = [] : (tensor<f32>) -> tensor<1x2x3x8x1xf32>
+    %19 = stablehlo.divide %18, %17 : tensor<1x2x3x8x1xf32>
+    %20 = stablehlo.reshape %arg0 : (tensor<2x8x3x16xf32>) -> tensor<2x8x3x1x16xf32>
+    %21 = stablehlo.transpose %20, dims = [3, 0, 1, 2, 4] : (tensor<2x8x3x1x16xf32>) -> tensor<1x2x8x3x16xf32>
+    %22 = stablehlo.transpose %21, dims = [1, 3, 4, 0, 2] : (tensor<1x2x8x3x16xf32>) -> tensor<2x3x16x1x8xf32>
+    %23 = stablehlo.dot_general %22, %arg3, batching_dims = [0, 1] x [0, 2], contracting_dims = [2] x [3], precision = [DEFAULT, DEFAULT] : (tensor<2x3x16x1x8xf32>, tensor<2x8x3x16xf32>) -> tensor<2x3x1x8x8xf32>
+    %24 = stablehlo.transpose %23, dims = [2, 0, 1, 3, 4] : (tensor<2x3x1x8x8xf32>) -> tensor<1x2x3x8x8xf32>
+    %25 = stablehlo.dot_general %22, %16, batching_dims = [0, 1] x [1, 2], contracting_dims = [3, 4] x [0, 3], precision = [DEFAULT, DEFAULT] : (tensor<2x3x16x1x8xf32>, tensor<1x2x3x8x8xf32>) -> tensor<2x3x16x8xf32>
+    %26 = stablehlo.transpose %25, dims = [0, 3, 1, 2] : (tensor<2x3x16x8xf32>) -> tensor<2x8x3x16xf32>
+    %27 = stablehlo.broadcast_in_dim %19, dims = [0, 1, 2, 3, 4] : (tensor<1x2x3x8x1xf32>) -> tensor<1x2x3x8x8xf32>
+    %28 = stablehlo.multiply %24, %27 : tensor<1x2x3x8x8xf32>
+    %29 = stablehlo.multiply %28, %12 : tensor<1x2x3x8x8xf32>
+    %cst_4 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %30 = stablehlo.reduce(%29 init: %cst_4) applies stablehlo.add across dimensions = [4] : (tensor<1x2x3x8x8xf32>, tensor<f32>) -> tensor<1x2x3x8xf32>
+    %31 = stablehlo.reshape %30 : (tensor<1x2x3x8xf32>) -> tensor<1x2x3x8x1xf32>
+    %32 = stablehlo.negate %31 : tensor<1x2x3x8x1xf32>
+    %33 = stablehlo.broadcast_in_dim %14, dims = [0, 1, 2, 3, 4] : (tensor<1x2x3x8x1xf32>) -> tensor<1x2x3x8x8xf32>
+    %34 = stablehlo.divide %24, %33 : tensor<1x2x3x8x8xf32>
+    %cst_5 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %35 = stablehlo.reduce(%32 init: %cst_5) applies stablehlo.add across dimensions = [0, 4] : (tensor<1x2x3x8x1xf32>, tensor<f32>) -> tensor<2x3x8xf32>
+    %36 = stablehlo.broadcast_in_dim %35, dims = [1, 2, 3] : (tensor<2x3x8xf32>) -> tensor<1x2x3x8xf32>
+    %37 = stablehlo.broadcast_in_dim %36, dims = [0, 1, 2, 3] : (tensor<1x2x3x8xf32>) -> tensor<1x2x3x8x8xf32>
+    %38 = stablehlo.add %34, %37 : tensor<1x2x3x8x8xf32>
+    %39 = stablehlo.multiply %38, %12 : tensor<1x2x3x8x8xf32>
+    %40 = stablehlo.transpose %39, dims = [1, 2, 3, 0, 4] : (tensor<1x2x3x8x8xf32>) -> tensor<2x3x8x1x8xf32>
+    %cst_6 = stablehlo.constant dense<2.500000e-01> : tensor<f32>
+    %41 = stablehlo.broadcast_in_dim %cst_6, dims = [] : (tensor<f32>) -> tensor<2x3x8x1x8xf32>
+    %42 = stablehlo.multiply %40, %41 : tensor<2x3x8x1x8xf32>
+    %43 = stablehlo.dot_general %42, %0, batching_dims = [0, 1] x [0, 2], contracting_dims = [2, 3] x [1, 3], precision = [DEFAULT, DEFAULT] : (tensor<2x3x8x1x8xf32>, tensor<2x8x3x1x16xf32>) -> tensor<2x3x8x16xf32>
+    %44 = stablehlo.transpose %43, dims = [0, 2, 1, 3] : (tensor<2x3x8x16xf32>) -> tensor<2x8x3x16xf32>
+    %45 = stablehlo.dot_general %42, %arg2, batching_dims = [0, 1] x [0, 2], contracting_dims = [4] x [1], precision = [DEFAULT, DEFAULT] : (tensor<2x3x8x1x8xf32>, tensor<2x8x3x16xf32>) -> tensor<2x3x8x1x16xf32>
+    %46 = stablehlo.transpose %45, dims = [0, 2, 1, 3, 4] : (tensor<2x3x8x1x16xf32>) -> tensor<2x8x3x1x16xf32>
+    %47 = stablehlo.reshape %46 : (tensor<2x8x3x1x16xf32>) -> tensor<2x8x3x16xf32>
+    return %47, %44, %26 : tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>, tensor<2x8x3x16xf32>
+  }
+}
