@@ -14,8 +14,7 @@ using MaybeTensor = std::optional<at::Tensor>;
 // True where attention is allowed, as [batch, heads, queries, keys]. Masks come as src_mask (0), key padding (1) or both (2), true where it is not.
 MaybeTensor allowed(const MaybeTensor& mask, std::optional<int64_t> mask_type) {
   if (!mask || !mask->defined()) return std::nullopt;
-  TORCH_CHECK(mask->scalar_type() == at::kBool, "Mask should be a boolean tensor");
-  at::Tensor keep = mask->logical_not();
+  at::Tensor keep = mask->to(at::kBool).logical_not();  // of a mask to be added, what is not zero is -inf
   if (mask->dim() == 4) return keep;
   return mask_type.value_or(mask->dim() == 2 ? 0 : 2) == 1 ? keep.unsqueeze(1).unsqueeze(1) : keep.unsqueeze(0).unsqueeze(0);
 }

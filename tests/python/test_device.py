@@ -223,3 +223,21 @@ def test_a_forked_process_computes():
         signal.alarm(60)
         os._exit(0 if math.isclose(float((x @ x).sum().cpu()), expected, rel_tol=1e-4) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_conversion_to_bytes_wraps_around():
+    same(lambda x: x.to(torch.uint8), torch.tensor([-1.0, 3.7, 255.7, 256.0, -300.5]))
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_fused_encoder_layer_takes_masks(norm_first):
+    layer = torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, norm_first=norm_first).eval()
+    x, padding = torch.randn(2, 5, 16), torch.zeros(2, 5, dtype=torch.bool)
+    padding[0, -2:] = True
+    causal = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    twin = copy.deepcopy(layer).to("cresset")
+    with torch.inference_mode():
+        for masks in [{}, {"src_key_padding_mask": padding}, {"src_mask": causal}, {"src_mask": causal, "src_key_padding_mask": padding}]:
+            actual = twin(x.to("cresset"), **{k: v.to("cresset") for k, v in masks.items()})
+            torch.testing.assert_close(actual.cpu(), layer(x, **masks), rtol=1e-5, atol=1e-5)
+    assert not fallbacks()
