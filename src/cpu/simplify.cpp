@@ -186,6 +186,17 @@ Value simplify_convolution(ConvolutionOp op, PatternRewriter& r) {
   return ReshapeOp::create(r, op.getLoc(), y, product);
 }
 
+// Of two element types the wider serves for both: what is added is exact.
+Value simplify_dot(DotGeneralOp op, PatternRewriter& r) {
+  auto type = [](Value v) { return dyn_cast<FloatType>(shaped(v).getElementType()); };
+  Value x = op.getLhs(), y = op.getRhs();
+  if (!type(x) || !type(y) || type(x) == type(y)) return {};
+  FloatType wide = type(x).getFPMantissaWidth() >= type(y).getFPMantissaWidth() ? type(x) : type(y);
+  if (wide.isF16() || wide.isBF16()) wide = r.getF32Type();  // neither holds the other
+  auto widened = [&](Value v) { return type(v) == wide ? v : Value(ConvertOp::create(r, op.getLoc(), shaped(v).clone(wide), v)); };
+  return DotGeneralOp::create(r, op.getLoc(), op.getType(), widened(x), widened(y), op.getDotDimensionNumbers(), op.getPrecisionConfigAttr());
+}
+
 // The exponents that eager PyTorch computes by multiplication as well.
 Value simplify_power(PowOp op, PatternRewriter& r) {
   auto exponent = number(op.getRhs());
@@ -290,6 +301,7 @@ void simplify(ModuleOp module) {
   rule(simplify_divide);
   rule(simplify_power);
   rule(simplify_convolution);
+  rule(simplify_dot);
   rules.add<HoistReshape, SplitFullReduction, DropBarrier>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   GreedyRewriteConfig config;
