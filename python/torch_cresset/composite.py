@@ -8,6 +8,7 @@ A call is one `stablehlo.composite "acme.swiglu" {beta = 1.0 : f64}` with the fu
 `acme.swiglu_backward`, derived from the function or given with `@swiglu.backward`. On plain CPU tensors the function just runs.
 """
 
+import contextlib
 import functools
 import inspect
 import json
@@ -55,7 +56,7 @@ class _Definition:
         if self.gradient is not None:
             found = self.gradient_given(attributes, wanted, gradients, inputs)
         else:
-            with torch.enable_grad():
+            with torch.enable_grad(), _seen_by_autograd():
                 leaves = inputs if differentiable else [t if t is None else t.detach().requires_grad_(w) for t, w in zip(inputs, wanted)]
                 results = self.run(attributes, leaves)
                 used = [(r, g) for r, g in zip(results, gradients) if g is not None and r.requires_grad]
@@ -188,6 +189,18 @@ class _autocast:
     def __exit__(self, *error):
         for context in reversed(self.contexts):
             context.__exit__(*error)
+
+
+@contextlib.contextmanager
+def _seen_by_autograd():
+    """Below a TorchDispatchMode autograd sees nothing: gradients would be zero, and nobody would say so."""
+    key = torch._C.DispatchKey.AutogradFunctionality
+    before = torch._C._dispatch_tls_is_dispatch_key_excluded(key)
+    torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
+    try:
+        yield
+    finally:
+        torch._C._dispatch_tls_set_dispatch_key_excluded(key, before)
 
 
 _DEVICES = ("cpu", "cresset")  # that autocast is taken over from

@@ -106,12 +106,14 @@ class ChannelGradientSearch {
     SmallVector<Value> vectors;
     int64_t count = 1, total = size_of(v), rank = int64_t(shape_of(v).size());
     if (!read(v, x, g, vectors, count) || count < 2 || count > kLargest) return std::nullopt;
-    // Without a gradient there is nothing.
+    // Without a gradient there is nothing. What else is read counts as given, whatever it is computed from.
     Sampler nothing(1);
     nothing.set(g, [](int64_t) { return 0.0; });
+    for (Value u : vectors) nothing.set(u, nothing.random(u));
     if (nothing.get(v, total / 2) != 0 || nothing.exhausted()) return std::nullopt;
     Sampler s(1);
     s.set(x, [](int64_t) { return 0.0; });
+    for (Value u : vectors) s.set(u, s.random(u));
     double eps = s.get(root_->getOperand(0), 0);
     if (!(eps >= -1e-12 && eps <= 0.1)) return std::nullopt;
     eps = eps < 1e-14 ? 0 : tidy_number(eps);
