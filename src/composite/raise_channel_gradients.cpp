@@ -113,6 +113,7 @@ class ChannelGradientSearch {
     if (nothing.get(v, total / 2) != 0 || nothing.exhausted()) return std::nullopt;
     Sampler s(1);
     s.set(x, [](int64_t) { return 0.0; });
+    s.set(g, s.random(g));
     for (Value u : vectors) s.set(u, s.random(u));
     double eps = s.get(root_->getOperand(0), 0);
     if (!(eps >= -1e-12 && eps <= 0.1)) return std::nullopt;
