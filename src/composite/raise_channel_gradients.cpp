@@ -109,6 +109,7 @@ class ChannelGradientSearch {
     // Without a gradient there is nothing. What else is read counts as given, whatever it is computed from.
     Sampler nothing(1);
     nothing.set(g, [](int64_t) { return 0.0; });
+    nothing.set(x, nothing.random(x));
     for (Value u : vectors) nothing.set(u, nothing.random(u));
     if (nothing.get(v, total / 2) != 0 || nothing.exhausted()) return std::nullopt;
     Sampler s(1);
