@@ -2,9 +2,7 @@
 #include <cmath>
 
 #include "composite/raise_channels.h"
-#include "composite/raise_scalar.h"
 #include "composite/rows.h"
-#include "llvm/Support/Format.h"
 
 namespace cresset::composite {
 
@@ -12,7 +10,7 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3, kNear = 3e-2;
+constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3;
 constexpr size_t kEnds = 8;
 constexpr int64_t kLargest = 1 << 17;  // elements that share statistics
 
@@ -106,16 +104,18 @@ class ChannelGradientSearch {
     SmallVector<Value> vectors;
     int64_t count = 1, total = size_of(v), rank = int64_t(shape_of(v).size());
     if (!read(v, x, g, vectors, count) || count < 2 || count > kLargest) return std::nullopt;
-    // Without a gradient there is nothing. What else is read counts as given, whatever it is computed from.
+    // What is read counts as given, whatever it is computed from; one of it as zero.
+    SmallVector<Value> given(vectors);
+    given.append({x, g});
+    auto give = [&](Sampler& s, Value zero) {
+      for (Value u : given) s.set(u, u == zero ? Sampler::Field([](int64_t) { return 0.0; }) : s.random(u));
+    };
+    // Without a gradient there is nothing.
     Sampler nothing(1);
-    nothing.set(g, [](int64_t) { return 0.0; });
-    nothing.set(x, nothing.random(x));
-    for (Value u : vectors) nothing.set(u, nothing.random(u));
+    give(nothing, g);
     if (nothing.get(v, total / 2) != 0 || nothing.exhausted()) return std::nullopt;
     Sampler s(1);
-    s.set(x, [](int64_t) { return 0.0; });
-    s.set(g, s.random(g));
-    for (Value u : vectors) s.set(u, s.random(u));
+    give(s, x);
     double eps = s.get(root_->getOperand(0), 0);
     if (!(eps >= -1e-12 && eps <= 0.1)) return std::nullopt;
     eps = eps < 1e-14 ? 0 : tidy_number(eps);
@@ -180,7 +180,7 @@ class ChannelGradientSearch {
       double expected = r * (g(at) - mean / count - x(at) * product / count), actual = s.get(found.dx, at);
       double off = std::fabs(actual - expected) / std::max(0.1 * r, std::fabs(expected));
       worst = std::isnan(off) || s.exhausted() ? INFINITY : std::max(worst, off);
-      if (worst > kNear) break;
+      if (worst > kNearNorm) break;
     }
     return worst;
   }
@@ -319,25 +319,8 @@ void outline_gradient(Program& program, ChannelGradient& found, RaiseReport& rep
 }  // namespace
 
 void raise_channel_gradients(Program& program, RaiseReport& report) {
-  DenseSet<Operation*> seen;
   DenseSet<size_t> fruitless;
-  for (bool found = true; found;) {
-    found = false;
-    for (Operation& op : program.block) {
-      if (!is_norm_root(op) || !seen.insert(&op).second) continue;
-      ChannelGradientSearch search(program, &op, fruitless);
-      if (auto gradient = search.find()) {
-        outline_gradient(program, *gradient, report);
-        found = true;
-        break;
-      }
-      if (search.near < kNear) {
-        std::string text = where(search.near_norm.y) + ": nearly the gradient of " + search.near_norm.name() + search.near_norm.describe() + ", off by ";
-        llvm::raw_string_ostream(text) << llvm::format("%.2g", search.near);
-        report.missed.push_back(text);
-      }
-    }
-  }
+  raise_at_norm_roots(program, report, "the gradient of ", [&](Operation* root) { return ChannelGradientSearch(program, root, fruitless); }, outline_gradient);
 }
 
 }  // namespace cresset::composite

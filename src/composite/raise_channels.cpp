@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "composite/emit.h"
-#include "composite/raise_scalar.h"
 #include "composite/rows.h"
 #include "composite/view.h"
 #include "llvm/Support/Format.h"
@@ -14,7 +13,7 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3, kNear = 3e-2;
+constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3;
 
 ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
 bool is_step(Operation* op) { return is_pointwise(op) || is_layout(op) || isa<ReduceOp>(op); }
@@ -311,24 +310,7 @@ void outline_norm(Program& program, ChannelNorm& norm, RaiseReport& report) {
 }  // namespace
 
 void raise_channels(Program& program, RaiseReport& report) {
-  DenseSet<Operation*> seen;
-  for (bool found = true; found;) {
-    found = false;
-    for (Operation& op : program.block) {
-      if (!is_norm_root(op) || !seen.insert(&op).second) continue;
-      ChannelSearch search(program, &op);
-      if (auto norm = search.find()) {
-        outline_norm(program, *norm, report);
-        found = true;
-        break;
-      }
-      if (search.near < kNear) {
-        std::string text = where(search.near_norm.y) + ": nearly " + search.near_norm.name() + search.near_norm.describe() + ", off by ";
-        llvm::raw_string_ostream(text) << llvm::format("%.2g", search.near);
-        report.missed.push_back(text);
-      }
-    }
-  }
+  raise_at_norm_roots(program, report, "", [&](Operation* root) { return ChannelSearch(program, root); }, outline_norm);
 }
 
 }  // namespace cresset::composite

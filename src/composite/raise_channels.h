@@ -3,8 +3,11 @@
 
 #include "composite/emit.h"
 #include "composite/raise.h"
+#include "composite/raise_scalar.h"
 #include "composite/region.h"
 #include "composite/view.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace cresset::composite {
 
@@ -31,6 +34,30 @@ View channels_first(mlir::Value v, mlir::Value y, int64_t channel);
 llvm::SmallVector<mlir::Value> norm_statistics(Emit& e, mlir::Value x, const ChannelNorm& norm);
 /// N, C, HxW and group of a group_norm.
 llvm::SmallVector<mlir::NamedAttribute> norm_attributes(mlir::OpBuilder& b, const ChannelNorm& norm, mlir::ArrayRef<int64_t> shape);
+
+constexpr double kNearNorm = 3e-2;  ///< off by less is reported
+/// Searches at every root, anew after each find, which `outline` raises; what is `near` without being one is reported as nearly `what` the norm.
+template <class MakeSearch, class Outline>
+void raise_at_norm_roots(Program& program, RaiseReport& report, llvm::StringRef what, MakeSearch make_search, Outline outline) {
+  llvm::DenseSet<mlir::Operation*> seen;
+  for (bool raised = true; raised;) {
+    raised = false;
+    for (mlir::Operation& op : program.block) {
+      if (!is_norm_root(op) || !seen.insert(&op).second) continue;
+      auto search = make_search(&op);
+      if (auto found = search.find()) {
+        outline(program, *found, report);
+        raised = true;
+        break;
+      }
+      if (search.near < kNearNorm) {
+        std::string text = where(search.near_norm.y) + ": nearly " + what.str() + search.near_norm.name() + search.near_norm.describe() + ", off by ";
+        llvm::raw_string_ostream(text) << llvm::format("%.2g", search.near);
+        report.missed.push_back(text);
+      }
+    }
+  }
+}
 
 void raise_channels(Program& program, RaiseReport& report);
 /// Where the forward is in the program, or the gradient alone.
