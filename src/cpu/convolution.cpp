@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "cpu/matmul.h"
-#include "llvm/IR/InlineAsm.h"
 
 namespace cresset::cpu {
 
@@ -302,21 +301,15 @@ class ImplicitProduct {
     bool masked = can_mask();
     IR together = masked ? within_image(at.n, p.lanes) : b_.CreateAnd(within_image(at.n, p.lanes), b_.CreateAndReduce(valid));
     if (together == b_.getFalse()) return beyond_row();
-    IR first = b_.CreateExtractElement(offset, uint64_t(0)), mask = as_mask(valid, p.lanes);
+    IR first = b_.CreateExtractElement(offset, uint64_t(0)), mask = k_.mask(valid, g_.in_type);
     k_.when(together, [&] {
       each_channel([&](IR base) {
-        return masked ? load_masked(base, first, mask) : k_.load(g_.in_type, base, first, p.lanes);
+        return masked ? k_.load_masked(g_.in_type, base, first, mask) : k_.load(g_.in_type, base, first, p.lanes);
       });
     });
     if (together != b_.getTrue()) k_.when(b_.CreateNot(together), beyond_row);
   }
   bool can_mask() const { return k_.target.lanes > 4 && element_bytes(g_.in_type) >= 4; }
-  // Elements from `first` on, 0 where the mask (as as_mask gives it) is not set: those are not touched.
-  IR load_masked(IR base, IR first, IR mask) {
-    auto* vector = k_.vector(k_.memory_type(g_.in_type), llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements());
-    IR from = b_.CreateGEP(k_.memory_type(g_.in_type), base, first), lanes = b_.CreateICmpSLT(mask, llvm::Constant::getNullValue(mask->getType()));
-    return b_.CreateMaskedLoad(vector, from, llvm::Align(element_bytes(g_.in_type)), lanes, llvm::Constant::getNullValue(vector));
-  }
   // Whether the lanes of each vector read every second element of one row: two vectors, of which half is kept, instead of a gather.
   bool reads_every_second(int64_t Axis::*row, int64_t Axis::*step, int lanes) const {
     if (g_.axes.empty() || !can_mask()) return false;
@@ -328,14 +321,14 @@ class ImplicitProduct {
     for (int half : {0, 1}) {
       SmallVector<int> picked;
       for (int i = 0; i < lanes; ++i) picked.push_back(i % 2 ? lanes : half * lanes / 2 + i / 2);
-      halves[half] = as_mask(b_.CreateShuffleVector(valid, llvm::Constant::getNullValue(valid->getType()), picked), lanes);
+      halves[half] = k_.mask(b_.CreateShuffleVector(valid, llvm::Constant::getNullValue(valid->getType()), picked), g_.in_type);
     }
     return halves;
   }
   IR load_every_second(IR base, IR first, const std::array<IR, 2>& masks, int lanes) {
     SmallVector<int> even;
     for (int i = 0; i < lanes; ++i) even.push_back(2 * i);
-    return b_.CreateShuffleVector(load_masked(base, first, masks[0]), load_masked(base, k_.add(first, k_.i64(lanes)), masks[1]), even);
+    return b_.CreateShuffleVector(k_.load_masked(g_.in_type, base, first, masks[0]), k_.load_masked(g_.in_type, base, k_.add(first, k_.i64(lanes)), masks[1]), even);
   }
   // Whether the lanes of each vector read the end of one row and the beginning of another, wherever that is.
   bool reads_two_rows(int64_t Axis::*row, int64_t Axis::*step, int lanes) const {
@@ -346,20 +339,12 @@ class ImplicitProduct {
   // The lanes that are neighbours of the first one, and those of the last one.
   std::array<IR, 2> mask_of_rows(IR valid, IR offset, int lanes) {
     IR first = b_.CreateICmpEQ(offset, along(b_.CreateExtractElement(offset, uint64_t(0)), lanes));
-    return {as_mask(b_.CreateAnd(valid, first), lanes), as_mask(b_.CreateAnd(valid, b_.CreateNot(first)), lanes)};
+    return {k_.mask(b_.CreateAnd(valid, first), g_.in_type), k_.mask(b_.CreateAnd(valid, b_.CreateNot(first)), g_.in_type)};
   }
   IR load_two_rows(IR base, IR first, IR last, const std::array<IR, 2>& masks, int lanes) {
-    IR x = load_masked(base, first, masks[0]), y = load_masked(base, b_.CreateSub(last, k_.i64(lanes - 1)), masks[1]);
+    IR x = k_.load_masked(g_.in_type, base, first, masks[0]), y = k_.load_masked(g_.in_type, base, b_.CreateSub(last, k_.i64(lanes - 1)), masks[1]);
     auto* bits = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), lanes);
     return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(x, bits), b_.CreateBitCast(y, bits)), x->getType());
-  }
-  // The lanes as numbers as wide as the elements, which is what instructions take. LLVM would otherwise keep them in fewer bits and
-  // widen them again in every round of a loop; it does not see through the empty instruction.
-  IR as_mask(IR lanes, int count) {
-    if (k_.target.lanes != 8) return b_.CreateSExt(lanes, k_.vector(b_.getInt32Ty(), count));  // AVX-512 has registers for them
-    auto* type = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), count);
-    auto* function = llvm::FunctionType::get(type, {type}, false);
-    return b_.CreateCall(function, llvm::InlineAsm::get(function, "", "=x,0", false), {b_.CreateSExt(lanes, type)});
   }
 
   //===-- Large windows: the gradient of a kernel -------------------------------------------------------------------===//
@@ -424,7 +409,7 @@ class ImplicitProduct {
         auto mask = [&](int half) -> IR { return b_.CreateAlignedLoad(mask_type, mask_of(position, half), llvm::Align(8)); };
         IR v;
         if (every_second) v = load_every_second(base, k_.add(start, shift), {mask(0), mask(1)}, p.lanes);
-        else if (one_run) v = load_masked(base, k_.add(start, shift), mask(0));
+        else if (one_run) v = k_.load_masked(g_.in_type, base, k_.add(start, shift), mask(0));
         else if (two_rows) v = load_two_rows(base, k_.add(start, shift), k_.add(last, shift), {mask(0), mask(1)}, p.lanes);
         else {  // outside the image the first element is read and thrown away
           IR valid = b_.CreateICmpSLT(mask(0), llvm::Constant::getNullValue(mask_type));
@@ -482,7 +467,15 @@ class ImplicitProduct {
 llvm::Error emit_convolution(KernelContext& c) {
   auto op = cast<ConvolutionOp>(c.fusion.product);
   Geometry g(op);
-  if (!product_shape(op) || op.getDimensionNumbers().getOutputBatchDimension() != 0 || !is_depthwise(g, c.k.target)) {
+  StorePositions store = [&](IR image, IR feature, IR position, IR sum, int lanes) {
+    emit_epilogue(c, c.k.add(c.k.mul(image, g.groups * g.features), feature), position, sum, lanes);
+  };
+  bool by_planes = product_shape(op) && op.getDimensionNumbers().getOutputBatchDimension() == 0;
+  if (by_planes && is_depthwise(g, c.k.target)) {
+    emit_depthwise(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
+  } else if (by_planes && is_winograd(g, c.k.target)) {
+    emit_winograd(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
+  } else {
     Kernel whole = c.kernel;
     for (const Geometry& phase : g.phases()) {
       c.kernel.scratch_bytes = 0;
@@ -490,11 +483,7 @@ llvm::Error emit_convolution(KernelContext& c) {
       whole.tasks = std::max(whole.tasks, c.kernel.tasks), whole.cost += c.kernel.cost, whole.scratch_bytes = std::max(whole.scratch_bytes, c.kernel.scratch_bytes);
     }
     c.kernel = whole;
-    return llvm::Error::success();
   }
-  emit_depthwise(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), [&](IR image, IR feature, IR position, IR sum, int lanes) {
-    emit_epilogue(c, c.k.add(c.k.mul(image, g.groups * g.features), feature), position, sum, lanes);
-  });
   return llvm::Error::success();
 }
 

@@ -1,5 +1,6 @@
 #include "cpu/emitter.h"
 
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace cresset::cpu {
@@ -146,6 +147,20 @@ IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
     result = b.CreateInsertElement(result, b.CreateAlignedLoad(type, address, llvm::Align(element_bytes(t))), i);
   }
   return from_memory(t, result);
+}
+
+IR KernelEmitter::mask(IR lanes, mlir::Type t) {
+  int count = int(llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements());
+  if (target.lanes != 8) return b.CreateSExt(lanes, vector(b.getInt32Ty(), count));  // AVX-512 has registers for them
+  // LLVM would otherwise keep them in fewer bits and widen them again in every round of a loop; it does not see through the empty instruction.
+  auto* type = vector(b.getIntNTy(unsigned(element_bytes(t)) * 8), count);
+  return b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=x,0", false), {b.CreateSExt(lanes, type)});
+}
+
+IR KernelEmitter::load_masked(mlir::Type t, IR base, IR first, IR mask) {
+  auto* type = vector(memory_type(t), int(llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements()));
+  IR from = b.CreateGEP(memory_type(t), base, first), lanes = b.CreateICmpSLT(mask, llvm::Constant::getNullValue(mask->getType()));
+  return b.CreateMaskedLoad(type, from, llvm::Align(element_bytes(t)), lanes, llvm::Constant::getNullValue(type));
 }
 
 IR KernelEmitter::add(IR x, IR y) {

@@ -69,6 +69,10 @@ class KernelEmitter {
   void store(mlir::Type element, IR value, IR base, IR offset, int lanes);
   /// Elements at a vector of offsets.
   IR gather(mlir::Type element, IR base, IR offsets, int lanes);
+  /// Lanes (of i1) as load_masked takes them, for elements of four bytes or more: numbers as wide as those where that is what instructions take.
+  IR mask(IR lanes, mlir::Type element);
+  /// Elements from `first` on, 0 where the mask is not set: those are not touched.
+  IR load_masked(mlir::Type element, IR base, IR first, IR mask);
   IR from_memory(mlir::Type element, IR value);
   IR to_memory(mlir::Type element, IR value);
   /// Rounds to the element's own precision, as each operation on f16 and bf16 does.

@@ -187,10 +187,10 @@ void Panels::transpose(IRs& rows) {
   }
 }
 
-IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums) {
+IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch) {
   return k_.loop(k_.i64(0), units(count), 1, sums, [&](IR u, ArrayRef<IR> sums) {
     IRs next, columns;
-    for (int v = 0; v < vectors; ++v) columns.push_back(b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, k_.mul(u, nr), v), llvm::Align(4)));
+    for (int v = 0; v < vectors; ++v) columns.push_back(b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, k_.mul(u, pitch ? pitch : nr), v), llvm::Align(4)));
     for (int64_t i = 0; i < mr; ++i) {
       IR x = k_.splat(b_.CreateLoad(unit, a(i, u)), lanes);
       for (int v = 0; v < vectors; ++v) next.push_back(product(x, columns[v], sums[next.size()]));

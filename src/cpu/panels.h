@@ -59,7 +59,8 @@ class Panels {
   /// where the last column is.
   void pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel);
   /// sums[i][v] + sum over the `count` elements along K of a(i, k) * panel[k][v]; `a` gives the address of a unit, k counts units.
-  IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums);
+  /// Rows of the panel are `pitch` units apart, or nr.
+  IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch = 0);
   IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
   /// As many vectors as each has lanes, turned: a square.
   void transpose(IRs& rows);

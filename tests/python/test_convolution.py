@@ -12,6 +12,7 @@ CASES = {
     "pointwise": ((3, 10, 7, 7), (12, 10, 1, 1), ()),
     "pointwise_strided": ((2, 10, 9, 9), (12, 10, 1, 1), (2,)),
     "square": ((2, 9, 14, 14), (14, 9, 3, 3), (1, 1)),
+    "winograd": ((3, 64, 13, 14), (70, 64, 3, 3), (1, 1)),
     "strided": ((2, 9, 15, 14), (14, 9, 3, 3), (2, 1)),
     "stem": ((2, 3, 32, 32), (10, 3, 7, 7), (2, 3)),
     "patches": ((2, 3, 32, 32), (20, 3, 8, 8), (8,)),
@@ -50,6 +51,18 @@ def test_backward(case):
         return torch.autograd.grad(convolve(*inputs, args).square().sum(), inputs)
 
     same(gradients, torch.randn(x, dtype=torch.float64), torch.randn(w, dtype=torch.float64), torch.randn(w[0], dtype=torch.float64))
+    assert not fallbacks()
+
+
+def test_tiles_of_windows_are_as_exact_as_windows():
+    """Winograd's transformations round, too: the error stays that of summing in f32 (eager's own, from f64)."""
+    for channels, size in ((64, 28), (256, 14), (512, 7)):
+        x, w = torch.randn(2, channels, size, size), torch.randn(channels, channels, 3, 3)
+        exact = F.conv2d(x.double(), w.double(), padding=1)
+        error = (F.conv2d(x.to("cresset"), w.to("cresset"), padding=1).cpu() - exact).abs().max()
+        torch.testing.assert_close(error / exact.abs().max(), torch.zeros((), dtype=torch.float64), rtol=0, atol=2e-6)
+    x, w = torch.randn(2, 64, 14, 14, requires_grad=True), torch.randn(64, 64, 3, 3, requires_grad=True)
+    same(lambda x, w: torch.autograd.grad(F.conv2d(x, w, padding=1).tanh().sum(), (x, w)), x, w)
     assert not fallbacks()
 
 

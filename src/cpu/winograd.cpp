@@ -1,0 +1,274 @@
+// 3 x 3 windows that move by one, after Winograd: F(2 x 2, 3 x 3) computes a tile of 2 x 2 outputs from 4 x 4 inputs with 16 multiplications instead of 36
+// (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015). Input tiles and kernels are transformed; at each of the 16 places the product
+// over the channels is a matrix product of kernels by tiles; its results are transformed back. All of it stays in a task's scratch memory.
+#include "cpu/convolution.h"
+#include "cpu/panels.h"
+#include "runtime/thread_pool.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+namespace {
+
+constexpr int64_t kPlaces = 16, kSide = 4;
+
+// How the work is shared out: a task takes some rows of tiles (of all images, one after the other) and some features.
+struct Shares {
+  int64_t tile_rows, tile_columns, rows, features;
+  double cycles = 0;  // of the slowest thread, for vectors of 8
+
+  // Transforming costs about as much as so many multiply-adds of vectors.
+  explicit Shares(const Geometry& g, int64_t panel) {
+    constexpr double kKernel = 8, kInput = 8, kOutput = 14;
+    constexpr int64_t kLargestScratch = 4 << 20;
+    tile_rows = g.images * ceil_div(g.axes[0].out, 2), tile_columns = ceil_div(g.axes[1].out, 2);
+    double k = double(g.in_features);
+    for (int64_t parts = 1; parts <= std::min<int64_t>(8, ceil_div(g.features, 24)); ++parts)
+      for (int64_t blocks = 1; blocks <= tile_rows; ++blocks) {
+        int64_t r = ceil_div(tile_rows, blocks), n = r * tile_columns, f = round_up(ceil_div(g.features, parts), 12);
+        if (ceil_div(tile_rows, r) != blocks || (kPlaces * g.in_features * n * 4 > kLargestScratch && blocks < tile_rows)) continue;
+        double near = kPlaces * k * double(n) * 4 <= 600e3 ? 1 : 1.05;  // what doesn't stay in L2
+        double task = near * double(round_up(n, panel)) * k * double(f) + kKernel * double(f) * k + kInput * k * double(n) + kOutput * double(f * n);
+        double time = double(ceil_div(g.groups * blocks * ceil_div(g.features, f), num_threads())) * task;
+        if (cycles == 0 || time < cycles) cycles = time, rows = r, features = f;
+      }
+  }
+};
+
+class WinogradEmitter {
+ public:
+  WinogradEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
+      : c_(c), k_(c.k), b_(c.k.b), g_(g), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), p_(c.k, spec_), shares_(g, p_.nr) {}
+
+  void run() {
+    auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * 4); };
+    int64_t tiles = shares_.rows * shares_.tile_columns, lines = round_up(std::max(round_up(tiles, p_.nr), tiles + p_.lanes), 16) / 16;
+    tiles_pitch_ = 16 * (lines | 1);  // an odd number of cache lines: the rows of a panel spread over all sets
+    kernels_pitch_ = g_.in_features * p_.mr + kRow;
+    inputs_ = reserve(kPlaces * g_.in_features * tiles_pitch_);
+    kernels_ = reserve(kTiles * kPlaces * kernels_pitch_);
+    products_ = reserve(kPlaces * feature_block() * p_.nr);
+    quarters_ = reserve(feature_block() * kSide * tiles_pitch_);
+    results_ = reserve(2 * shares_.rows * width() + 2 * p_.lanes);
+    int64_t parts = ceil_div(g_.features, shares_.features), blocks = ceil_div(shares_.tile_rows, shares_.rows);
+    c_.kernel.tasks = g_.groups * parts * blocks;
+    c_.kernel.cost = 0.25 * double(g_.groups * g_.images * g_.features * g_.in_features) * double(product(g_.sizes(&Axis::out)) * kSide);
+    k_.loop(k_.begin(), k_.end(), [&](IR task) {
+      auto at = delinearise(k_, {g_.groups, blocks, parts}, task);
+      first_row_ = k_.mul(at[1].base, shares_.rows), rows_ = part(first_row_, shares_.rows, shares_.tile_rows);
+      transform_input(at[0].base);
+      IR from = k_.mul(at[2].base, shares_.features), count = part(from, shares_.features, g_.features);
+      k_.loop(k_.i64(0), count, feature_block(), [&](IR f) {
+        IR feature = k_.add(from, f);
+        transform_kernels(at[0].base, feature);
+        k_.loop(k_.i64(0), k_.mul(rows_, shares_.tile_columns), p_.nr, [&](IR tile) { multiply(tile); });
+        k_.loop(k_.i64(0), k_.min(k_.i64(feature_block()), b_.CreateSub(count, f)), [&](IR i) { finish(k_.add(k_.mul(at[0].base, g_.features), k_.add(feature, i)), i); });
+      });
+    });
+  }
+
+ private:
+  static constexpr int64_t kRow = 8;    // a vector of kernels, at least a register tile's rows
+  static constexpr int64_t kTiles = 2;  // register tiles whose features are transformed together
+
+  static MatmulSpec product_of(const Geometry& g) {
+    MatmulSpec spec;
+    spec.m = g.features, spec.n = g.images * ceil_div(g.axes[0].out, 2) * ceil_div(g.axes[1].out, 2), spec.k = g.in_features;
+    spec.a_type = g.kernel_type, spec.b_type = g.in_type, spec.type = g.out_type;
+    return spec;
+  }
+  int64_t feature_block() const { return kTiles * p_.mr; }
+  int64_t height() const { return g_.axes[0].out; }
+  int64_t width() const { return g_.axes[1].out; }
+  IR part(IR from, int64_t size, int64_t all) { return all % size == 0 ? k_.i64(size) : k_.min(k_.i64(size), b_.CreateSub(k_.i64(all), from)); }
+  IR scratch(int64_t at, IR index) { return b_.CreateInBoundsGEP(b_.getFloatTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index); }
+  IR read(IR address, int64_t lanes) { return b_.CreateAlignedLoad(k_.vector(b_.getFloatTy(), int(lanes)), address, llvm::Align(4)); }
+  void write(IR v, IR address) { b_.CreateAlignedStore(v, address, llvm::Align(4)); }
+  IR plus(IR x, IR y) { return b_.CreateFAdd(x, y); }
+  IR minus(IR x, IR y) { return b_.CreateFSub(x, y); }
+
+  // A square of vectors, of which `apply` transforms the columns, then the rows.
+  using Line = std::function<IRs(ArrayRef<IR>)>;
+  static std::vector<IRs> both_ways(const std::vector<IRs>& square, const Line& apply) {
+    std::vector<IRs> columns, result;
+    for (size_t x = 0; x < square[0].size(); ++x) {
+      IRs column;
+      for (const IRs& row : square) column.push_back(row[x]);
+      columns.push_back(apply(column));
+    }
+    for (size_t y = 0; y < columns[0].size(); ++y) {
+      IRs row;
+      for (const IRs& column : columns) row.push_back(column[y]);
+      result.push_back(apply(row));
+    }
+    return result;
+  }
+
+  //===-- Input -----------------------------------------------------------------------------------------------------===//
+
+  // inputs[place][channel][tile]. Vectors are neighbours in a row of tiles; what lies beyond its end is overwritten by the next row.
+  void transform_input(IR group) {
+    const Axis &y = g_.axes[0], &x = g_.axes[1];
+    int64_t down = ceil_div(y.out, 2);
+    k_.loop(k_.i64(0), rows_, [&](IR row) {
+      IR t = k_.add(first_row_, row), image = b_.CreateUDiv(t, k_.i64(down));
+      IR top = b_.CreateSub(k_.mul(b_.CreateURem(t, k_.i64(down)), 2), k_.i64(y.low));
+      IR base = k_.add(k_.mul(image, g_.in_image), k_.mul(group, g_.in_features * g_.in_feature));
+      k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), p_.lanes, [&](IR column) {
+        IR left = b_.CreateSub(k_.mul(column, 2), k_.i64(x.low));
+        const int64_t shifts[] = {0, p_.lanes, 2, p_.lanes + 2};
+        IRs masks, offsets;
+        for (int64_t i = 0; i < kSide; ++i) {
+          IR line = k_.add(top, k_.i64(i)), inside = b_.CreateICmpULT(line, k_.i64(y.in));
+          offsets.push_back(k_.add(k_.add(base, k_.mul(line, y.in_stride)), left));
+          for (int64_t shift : shifts) {
+            IR at = lanes_from(k_.add(left, k_.i64(shift)));
+            masks.push_back(k_.mask(b_.CreateAnd(b_.CreateICmpULT(at, k_.splat(k_.i64(x.in), p_.lanes)), k_.splat(inside, p_.lanes)), g_.in_type));
+          }
+        }
+        IR to = k_.add(k_.mul(row, shares_.tile_columns), column);
+        k_.loop(k_.i64(0), k_.i64(g_.in_features), [&](IR channel) {
+          IR plane = b_.CreateGEP(b_.getFloatTy(), input_, k_.mul(channel, g_.in_feature));
+          std::vector<IRs> square;
+          for (int64_t i = 0; i < kSide; ++i) {
+            IRs wide;
+            for (int64_t s = 0; s < 4; ++s) wide.push_back(k_.load_masked(g_.in_type, plane, k_.add(offsets[i], k_.i64(shifts[s])), masks[4 * i + s]));
+            square.push_back({every_second(wide[0], wide[1], 0), every_second(wide[0], wide[1], 1), every_second(wide[2], wide[3], 0), every_second(wide[2], wide[3], 1)});
+          }
+          square = both_ways(square, [&](ArrayRef<IR> d) { return IRs{minus(d[0], d[2]), plus(d[1], d[2]), minus(d[2], d[1]), minus(d[1], d[3])}; });
+          for (int64_t place = 0; place < kPlaces; ++place)
+            write(square[place / kSide][place % kSide], input_panel(place, channel, to));
+        });
+      });
+    });
+  }
+  IR input_panel(int64_t place, IR channel, IR tile) {
+    return scratch(inputs_, k_.add(k_.i64(place * g_.in_features * tiles_pitch_), k_.add(k_.mul(channel, tiles_pitch_), tile)));
+  }
+  IR lanes_from(IR first) {
+    SmallVector<llvm::Constant*> steps;
+    for (int i = 0; i < p_.lanes; ++i) steps.push_back(b_.getInt64(i));
+    return b_.CreateAdd(k_.splat(first, p_.lanes), llvm::ConstantVector::get(steps));
+  }
+  IR every_second(IR x, IR y, int first) {
+    SmallVector<int> picked;
+    for (int i = 0; i < p_.lanes; ++i) picked.push_back(first + 2 * i);
+    return b_.CreateShuffleVector(x, y, picked);
+  }
+
+  //===-- Kernels ---------------------------------------------------------------------------------------------------===//
+
+  // kernels[tile][place][channel][feature]. Lanes are the features of a register tile; those beyond are overwritten by the next channel.
+  void transform_kernels(IR group, IR first) {
+    for (int64_t tile = 0; tile < kTiles; ++tile) {
+      IRs rows;
+      for (int64_t i = 0; i < p_.mr; ++i) {
+        IR feature = k_.min(k_.add(first, k_.i64(tile * p_.mr + i)), k_.i64(g_.features - 1));
+        rows.push_back(k_.add(k_.i64(g_.kernel_first), k_.mul(k_.add(k_.mul(group, g_.features), feature), g_.kernel_out)));
+      }
+      k_.loop(k_.i64(0), k_.i64(g_.in_features), [&](IR channel) {
+        IRs places;
+        IR last = llvm::Constant::getNullValue(k_.vector(b_.getFloatTy(), kRow));
+        for (auto [i, row] : llvm::enumerate(rows)) {
+          IR window = b_.CreateInBoundsGEP(b_.getFloatTy(), kernel_, k_.add(row, k_.mul(channel, g_.kernel_in)));
+          places.push_back(read(window, kRow));
+          last = b_.CreateInsertElement(last, b_.CreateAlignedLoad(b_.getFloatTy(), b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), window, kRow), llvm::Align(4)), i);
+        }
+        places.resize(kRow, llvm::PoisonValue::get(last->getType()));
+        p_.transpose(places);
+        places.push_back(last);
+        std::vector<IRs> square(3);
+        for (int64_t y = 0; y < 3; ++y)
+          for (int64_t x = 0; x < 3; ++x) square[y].push_back(places[(g_.axes[0].reversed ? 2 - y : y) * 3 + (g_.axes[1].reversed ? 2 - x : x)]);
+        auto half = llvm::ConstantFP::get(last->getType(), 0.5);
+        square = both_ways(square, [&](ArrayRef<IR> g) {
+          IR outer = b_.CreateFMul(plus(g[0], g[2]), half), inner = b_.CreateFMul(g[1], half);
+          return IRs{g[0], plus(outer, inner), minus(outer, inner), g[2]};
+        });
+        for (int64_t place = 0; place < kPlaces; ++place) write(square[place / kSide][place % kSide], kernel_panel(tile, place, k_.mul(channel, p_.mr)));
+      });
+    }
+  }
+  IR kernel_panel(int64_t tile, IR place, IR index) { return scratch(kernels_, k_.add(k_.mul(k_.add(k_.i64(tile * kPlaces), place), kernels_pitch_), index)); }
+  IR kernel_panel(int64_t tile, int64_t place, IR index) { return kernel_panel(tile, k_.i64(place), index); }
+
+  //===-- Products, and back ----------------------------------------------------------------------------------------===//
+
+  // A panel of tiles by the features of the block: the products of each place, then quarters[feature][place in the tile of outputs][tile].
+  void multiply(IR tile) {
+    k_.loop(k_.i64(0), k_.i64(kPlaces), [&](IR place) {
+      IR panel = scratch(inputs_, k_.add(k_.mul(place, g_.in_features * tiles_pitch_), tile));
+      for (int64_t half = 0; half < kTiles; ++half) {
+        IRs sums = p_.multiply([&](int64_t i, IR channel) { return kernel_panel(half, place, k_.add(k_.mul(channel, p_.mr), k_.i64(i))); }, panel, k_.i64(g_.in_features), p_.zeros(), tiles_pitch_);
+        IR to = scratch(products_, k_.mul(k_.add(k_.mul(place, kTiles), k_.i64(half)), p_.mr * p_.nr));
+        for (auto [i, sum] : llvm::enumerate(sums)) write(sum, p_.vector_at(to, k_.i64(0), int64_t(i)));
+      }
+    });
+    k_.loop(k_.i64(0), k_.i64(feature_block()), [&](IR i) {
+      for (int64_t column = 0; column < p_.nr; column += p_.lanes) {
+        std::vector<IRs> square(kSide);
+        for (int64_t place = 0; place < kPlaces; ++place)
+          square[place / kSide].push_back(read(scratch(products_, k_.add(k_.mul(i, p_.nr), k_.i64(place * feature_block() * p_.nr + column))), p_.lanes));
+        square = both_ways(square, [&](ArrayRef<IR> m) { return IRs{plus(plus(m[0], m[1]), m[2]), minus(minus(m[1], m[2]), m[3])}; });
+        for (int64_t quarter = 0; quarter < 4; ++quarter) write(square[quarter / 2][quarter % 2], quarters(i, quarter, k_.add(tile, k_.i64(column))));
+      }
+    });
+  }
+  IR quarters(IR i, int64_t quarter, IR tile) { return scratch(quarters_, k_.add(k_.mul(i, 4 * tiles_pitch_), k_.add(k_.i64(quarter * tiles_pitch_), tile))); }
+
+  // The outputs of a feature: rows in their order, each written over what the one before holds beyond its end. Then the positions of each image.
+  void finish(IR feature, IR i) {
+    SmallVector<int> low, high;
+    for (int at = 0; at < p_.lanes; ++at) low.push_back(at / 2 + at % 2 * p_.lanes), high.push_back(at / 2 + p_.lanes / 2 + at % 2 * p_.lanes);
+    k_.loop(k_.i64(0), rows_, [&](IR row) {
+      for (int64_t below = 0; below < 2; ++below)
+        k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), p_.lanes, [&](IR column) {
+          IR tile = k_.add(k_.mul(row, shares_.tile_columns), column);
+          IR even = read(quarters(i, 2 * below, tile), p_.lanes), odd = read(quarters(i, 2 * below + 1, tile), p_.lanes);
+          IR to = k_.add(k_.mul(k_.add(k_.mul(row, 2), k_.i64(below)), width()), k_.mul(column, 2));
+          write(b_.CreateShuffleVector(even, odd, low), scratch(results_, to));
+          write(b_.CreateShuffleVector(even, odd, high), scratch(results_, k_.add(to, k_.i64(p_.lanes))));
+        });
+    });
+    int64_t down = ceil_div(height(), 2);
+    IR end = k_.add(first_row_, rows_), images = b_.CreateUDiv(b_.CreateAdd(end, k_.i64(down - 1)), k_.i64(down));
+    k_.loop(b_.CreateUDiv(first_row_, k_.i64(down)), images, [&](IR image) {
+      IR top = k_.mul(image, down), from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first_row_, top), to = k_.min(end, k_.add(top, k_.i64(down)));
+      auto outputs = [&](IR row) { return k_.mul(k_.min(k_.mul(b_.CreateSub(row, top), 2), k_.i64(height())), width()); };
+      IR first = outputs(from), skipped = k_.mul(b_.CreateSub(from, first_row_), 2 * width());
+      k_.along(b_.CreateSub(outputs(to), first), p_.lanes, [&](IR at, int lanes) {
+        store_(image, feature, k_.add(first, at), read(scratch(results_, k_.add(skipped, at)), lanes), lanes);
+      });
+    });
+  }
+
+  KernelContext& c_;
+  KernelEmitter& k_;
+  llvm::IRBuilder<>& b_;
+  const Geometry& g_;
+  IR input_, kernel_;
+  const StorePositions& store_;
+  MatmulSpec spec_;
+  Panels p_;
+  Shares shares_;
+  int64_t tiles_pitch_ = 0, kernels_pitch_ = 0;
+  int64_t inputs_ = 0, kernels_ = 0, products_ = 0, quarters_ = 0, results_ = 0;  // places in scratch
+  IR first_row_ = nullptr, rows_ = nullptr;                                       // of the task's tiles
+};
+
+}  // namespace
+
+bool is_winograd(const Geometry& g, const Target& target) {
+  if (target.lanes < 8 || g.axes.size() != 2 || g.batch_groups != 1 || !g.in_type.isF32() || !g.kernel_type.isF32() || !g.out_type.isF32()) return false;
+  for (const Axis& a : g.axes)
+    if (a.window != 3 || a.step != 1 || a.dilation != 1 || a.base_dilation != 1 || a.out_step != 1 || a.out == 0 || a.in == 0) return false;
+  if (g.in_features == 0 || g.images == 0 || !g.is_dense(&Axis::window, &Axis::window_stride) || !g.is_dense(&Axis::out, &Axis::out_stride) || g.axes[1].in_stride != 1) return false;
+  double direct = double(g.groups * g.images * g.in_features * g.features) * double(product(g.sizes(&Axis::out))) * 9 / 16 / num_threads();
+  return Shares(g, 16).cycles < 0.9 * direct;
+}
+
+void emit_winograd(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store) {
+  WinogradEmitter(c, g, input, kernel, store).run();
+}
+
+}  // namespace cresset::cpu
