@@ -44,18 +44,18 @@ class MatmulEmitter {
     int64_t threads = c_.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1;
     double best = 0;
     auto consider = [&](int64_t mc, int64_t nb) {
-      constexpr int64_t kPacking = 12;  // multiply-adds in the time of packing an element
+      int64_t pack_a = 12, pack_b = s_.pack_b ? 28 : 12;  // multiply-adds in the time of packing an element; windows are looked for in the input
       int64_t tasks = s_.batch * ceil_div(s_.m, mc) * ceil_div(s_.n, nb);
       double waiting = threads > 1 ? 0.15 : 0;  // for the last task, in tasks
-      double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + kPacking * (mc + nb));
+      double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + pack_a * mc + pack_b * nb);
       if (!mc_ || time < best) best = time, mc_ = mc, nb_ = nb;
     };
     auto parts = [](int64_t n, int64_t most, int64_t unit, int64_t more, auto&& consider) {
       int64_t fewest = std::max<int64_t>(ceil_div(n, most), 1);
       for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
     };
-    int64_t most_columns = s_.pack_b ? (many ? 480 : 384) : (many ? 960 : 1024);
-    parts(s_.m, by_rows() ? 192 : many ? 768 : 512, mr_, 2 * threads, [&](int64_t mc) {
+    int64_t most_columns = s_.pack_b ? (many ? 480 : 400) : (many ? 960 : 1024), most_rows = s_.pack_b ? (many ? 384 : 264) : (many ? 768 : 512);
+    parts(s_.m, by_rows() ? 192 : most_rows, mr_, 2 * threads, [&](int64_t mc) {
       parts(s_.n, most_columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
     // Few columns use an element of A too seldom to pay for packing it.
