@@ -4,6 +4,7 @@
 
 #include "cpu/kernels.h"
 #include "llvm/IR/Intrinsics.h"
+#include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
 
@@ -60,32 +61,41 @@ llvm::Error emit_reduce(KernelContext& c) {
   bool along_input = simple && !along_output && !reduced.empty() && reduced.back() == input.getRank() - 1 &&
                      input.getShape().back() % k.target.lanes == 0;
   int lanes = along_output || along_input ? k.target.lanes : 1;
-  // Along the output a task covers `width` columns, each vector its own accumulator.
-  int64_t columns = along_output ? output.getShape().back() : 1;
-  int64_t blocks = along_output ? (columns + lanes - 1) / lanes : 1;
   SmallVector<int64_t> outer(output.getShape());
   if (along_output) outer.pop_back();
-  c.kernel.tasks = product(outer) * blocks;
   c.kernel.cost = double(input.getNumElements()) * 8;
+  // Along the output a task covers some vectors of columns, each with its own accumulator: whole lines of memory, and sums that don't wait for each other.
+  int64_t columns = along_output ? output.getShape().back() : 1;
+  int64_t threads = c.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1;
+  int64_t vectors = along_output ? std::clamp<int64_t>(product(outer) * columns / (lanes * 2 * threads), 1, std::min<int64_t>(8, columns / lanes)) : 1;
+  int64_t part = vectors * lanes, blocks = (columns + part - 1) / part;
+  c.kernel.tasks = product(outer) * blocks;
 
   k.loop(k.begin(), k.end(), [&](IR task) {
     IR row = along_output ? k.b.CreateUDiv(task, k.i64(blocks)) : task;
     Indices outer_at = delinearise(k, outer, row);
-    auto reduce_at = [&](IR column, int width) {  // `width` lanes of the output from `column`
+    auto reduce_at = [&](IR column, int width) {  // `vectors` times `width` lanes of the output from `column`
       Indices at(input.getRank());
-      for (auto [i, d] : llvm::enumerate(kept))
-        at[d] = along_output && i + 1 == kept.size() ? Index{column, width > 1 ? 1 : 0, 1} : outer_at[i];
+      auto column_of = [&](int64_t v) { return k.add(column, k.i64(v * width)); };
+      for (auto [d, i] : llvm::zip(kept, outer_at)) at[d] = i;
       int inner_lanes = along_input ? lanes : width;
       IRs init;
       auto scalar = c.elements(1);
-      for (auto [v, i] : llvm::zip(op.getInputs(), op.getInitValues()))
-        init.push_back(simple ? neutral(k, simple, k.vector(k.compute_type(element(v)), inner_lanes)) : scalar.emit(i, {}));
+      if (simple) init.assign(vectors, neutral(k, simple, k.vector(k.compute_type(element(op.getInputs()[0])), inner_lanes)));
+      else for (Value i : op.getInitValues()) init.push_back(scalar.emit(i, {}));
       std::function<IRs(size_t, ArrayRef<IR>)> nest = [&](size_t depth, ArrayRef<IR> sums) -> IRs {
         if (depth == reduced.size()) {
           auto e = c.elements(inner_lanes);
           IRs values(sums.begin(), sums.end());
-          for (Value v : op.getInputs()) values.push_back(e.emit(v, at));
-          return simple ? IRs{e.compute(simple, values)} : e.region(body, values);
+          if (!simple) {
+            for (Value v : op.getInputs()) values.push_back(e.emit(v, at));
+            return e.region(body, values);
+          }
+          for (auto [v, sum] : llvm::enumerate(values)) {
+            if (along_output) at[kept.back()] = {column_of(v), width > 1 ? 1 : 0, 1};
+            sum = e.compute(simple, {sum, e.emit(op.getInputs()[0], at)});
+          }
+          return values;
         }
         int64_t d = reduced[depth];
         bool vector = along_input && depth + 1 == reduced.size();
@@ -99,18 +109,21 @@ llvm::Error emit_reduce(KernelContext& c) {
         if (along_input) sums[0] = fold_lanes(k, scalar, simple, sums[0], lanes);
         IR start = k.splat(scalar.emit(op.getInitValues()[0], {}), width);
         auto e = c.elements(width);
-        sums[0] = e.compute(simple, {start, sums[0]});
+        for (IR& sum : sums) sum = e.compute(simple, {start, sum});
       }
-      Indices out(outer_at);
-      if (along_output) out.push_back({column, 0, 1});
-      for (auto [v, sum] : llvm::zip(op.getResults(), sums))
-        if (c.slots.has(v)) k.store(element(v), sum, c.buffer(v), scalar.offset(output.getShape(), out).base, width);
+      auto write = [&](Value v, IR value, IR column) {
+        Indices out(outer_at);
+        if (along_output) out.push_back({column, 0, 1});
+        if (c.slots.has(v)) k.store(element(v), value, c.buffer(v), scalar.offset(output.getShape(), out).base, width);
+      };
+      if (simple) for (auto [v, sum] : llvm::enumerate(sums)) write(op.getResult(0), sum, column_of(v));
+      else for (auto [v, sum] : llvm::zip(op.getResults(), sums)) write(v, sum, column);
     };
     if (!along_output) return reduce_at(k.i64(0), 1);
-    IR column = k.b.CreateMul(k.b.CreateURem(task, k.i64(blocks)), k.i64(lanes));
-    if (columns % lanes) {
+    IR column = k.b.CreateMul(k.b.CreateURem(task, k.i64(blocks)), k.i64(part));
+    if (columns % part) {
       // The last block begins earlier and computes some columns again.
-      column = k.min(column, k.i64(columns - lanes));
+      column = k.min(column, k.i64(columns - part));
     }
     reduce_at(column, lanes);
   });

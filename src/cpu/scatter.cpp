@@ -60,25 +60,39 @@ llvm::Error emit_scatter(KernelContext& c) {
     SmallVector<int64_t> window_dims;  // input dimension of each window dimension
     for (int64_t d = 0; d < input.getRank(); ++d)
       if (!llvm::is_contained(dims.getInsertedWindowDims(), d) && !llvm::is_contained(dims.getInputBatchingDims(), d)) window_dims.push_back(d);
-    k.loop(k.i64(0), k.i64(product(window_shape)), [&](IR i) {
-      Indices in_window = delinearise(k, window_shape, i), at(update.getRank()), to;
+    // Rows of the window that are rows of the input are updated in vectors.
+    int64_t last = input.getRank() - 1;
+    bool whole_rows = !window.empty() && window.back() == update.getRank() - 1 && !window_dims.empty() && window_dims.back() == last &&
+                      window_shape.back() == input.getDimSize(last) && !llvm::is_contained(dims.getScatterDimsToOperandDims(), last);
+    int64_t columns = whole_rows ? window_shape.back() : 1;
+    auto update_at = [&](Indices in_window, int lanes) {
+      Indices at(update.getRank()), to;
       for (auto [n, d] : llvm::enumerate(batch_dims)) at[d] = batch[n];
       for (auto [n, d] : llvm::enumerate(window)) at[d] = in_window[n];
       IR inside = b.getTrue();
       for (int64_t d = 0; d < input.getRank(); ++d) {
-        IR position = start[d];
-        if (auto it = llvm::find(window_dims, d); it != window_dims.end()) position = k.add(position, in_window[it - window_dims.begin()].base);
-        inside = b.CreateAnd(inside, b.CreateAnd(b.CreateICmpSGE(position, k.i64(0)), b.CreateICmpSLT(position, k.i64(input.getDimSize(d)))));
-        to.push_back({position, 0, 1});
+        auto it = llvm::find(window_dims, d);
+        Index i = it == window_dims.end() ? Index{k.i64(0), 0, int64_t(1) << 40} : in_window[it - window_dims.begin()];
+        IR position = i.base = k.add(start[d], i.base);
+        if (!whole_rows || d != last) inside = b.CreateAnd(inside, b.CreateAnd(b.CreateICmpSGE(position, k.i64(0)), b.CreateICmpSLT(position, k.i64(input.getDimSize(d)))));
+        to.push_back({position, i.step, 1});
       }
       k.when(inside, [&] {
-        auto e = c.elements(1);
+        auto e = c.elements(lanes);
         IR offset = e.offset(input.getShape(), to).base;
         IRs arguments;
-        for (Value r : op.getResults()) arguments.push_back(k.load(element(r), c.buffer(r), offset, 1));
+        for (Value r : op.getResults()) arguments.push_back(k.load(element(r), c.buffer(r), offset, lanes));
         for (Value u : op.getUpdates()) arguments.push_back(e.emit(u, at));
         IRs values = e.region(op.getUpdateComputation().front(), arguments);
-        for (auto [r, v] : llvm::zip(op.getResults(), values)) k.store(element(r), v, c.buffer(r), offset, 1);
+        for (auto [r, v] : llvm::zip(op.getResults(), values)) k.store(element(r), v, c.buffer(r), offset, lanes);
+      });
+    };
+    k.loop(k.i64(0), k.i64(product(window_shape) / std::max<int64_t>(columns, 1)), [&](IR i) {
+      if (!whole_rows) return update_at(delinearise(k, window_shape, i), 1);
+      k.along(k.i64(columns), k.target.lanes, [&](IR column, int lanes) {
+        Indices in_window = delinearise(k, ArrayRef(window_shape).drop_back(), i);
+        in_window.push_back({column, lanes > 1 ? 1 : 0, lanes});
+        update_at(std::move(in_window), lanes);
       });
     });
   };

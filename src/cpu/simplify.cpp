@@ -211,6 +211,60 @@ Value simplify_power(PowOp op, PatternRewriter& r) {
   return {};
 }
 
+// The gradient of an embedding: updates that are added to a few rows of many zeros. The rows that are touched are summed up in a small table, and each row of
+// the result looks up its own there, or one of zeros, wherever it is used: nothing as large as the weight is filled or added to.
+Value simplify_scatter(ScatterOp op, PatternRewriter& r) {
+  if (op.getInputs().size() != 1) return {};
+  auto dims = op.getScatterDimensionNumbers();
+  auto input = shaped(op.getInputs()[0]), update = shaped(op.getUpdates()[0]), indices = shaped(op.getScatterIndices());
+  Operation* reducer = simple_reducer(op.getUpdateComputation().front());
+  int64_t rank = input.getRank(), batch_rank = update.getRank() - rank + 1, count = product(update.getShape().take_front(std::max<int64_t>(batch_rank, 0)));
+  auto trailing = [&](ArrayRef<int64_t> d) { return llvm::equal(d, llvm::seq<int64_t>(batch_rank, update.getRank())); };
+  if (number(op.getInputs()[0]) != 0.0 || !reducer || !isa<AddOp>(reducer) || rank < 2 || batch_rank < 1 || count == 0 || !trailing(dims.getUpdateWindowDims()) ||
+      dims.getInsertedWindowDims() != ArrayRef<int64_t>{0} || dims.getScatterDimsToOperandDims() != ArrayRef<int64_t>{0} || !dims.getInputBatchingDims().empty() ||
+      update.getShape().drop_front(batch_rank) != input.getShape().drop_front() || indices.getNumElements() != count)
+    return {};
+  int64_t rows = input.getDimSize(0);
+  if (rows < 4 * count || input.getNumElements() < 16384) return {};
+
+  Location loc = op.getLoc();
+  Type i32 = r.getI32Type(), i64 = r.getI64Type();
+  auto integers = [&](ArrayRef<int64_t> shape, int64_t value, Type type) -> Value {
+    return ConstantOp::create(r, loc, cast<ElementsAttr>(Attribute(DenseElementsAttr::get(RankedTensorType::get(shape, type), r.getIntegerAttr(type, value)))));
+  };
+  auto scatter = [&](Value into, Value at, Value updates, ArrayRef<int64_t> window, auto combine) -> Value {
+    auto numbers = ScatterDimensionNumbersAttr::get(r.getContext(), window, {0}, {}, {}, {0}, 1);
+    auto made = ScatterOp::create(r, loc, TypeRange{into.getType()}, ValueRange{into}, at, ValueRange{updates}, numbers, r.getBoolAttr(false), r.getBoolAttr(false));
+    OpBuilder::InsertionGuard guard(r);
+    auto scalar = RankedTensorType::get({}, shaped(into).getElementType());
+    Block* body = r.createBlock(&made.getUpdateComputation(), {}, {scalar, scalar}, {loc, loc});
+    ReturnOp::create(r, loc, ValueRange{combine(body->getArgument(0), body->getArgument(1))});
+    return made.getResult(0);
+  };
+  auto row_of = [&](Value table, Value at, ArrayRef<int64_t> row) -> Value {  // of the table, for each index
+    SmallVector<int64_t> shape{shaped(at).getDimSize(0)}, slice{1}, offsets;
+    for (auto [d, n] : llvm::enumerate(row)) shape.push_back(n), slice.push_back(n), offsets.push_back(int64_t(d) + 1);
+    auto numbers = GatherDimensionNumbersAttr::get(r.getContext(), offsets, {0}, {}, {}, {0}, 1);
+    return GatherOp::create(r, loc, RankedTensorType::get(shape, shaped(table).getElementType()), table, at, numbers, r.getDenseI64ArrayAttr(slice), r.getBoolAttr(false));
+  };
+  auto compare = [&](Value x, Value y, ComparisonDirection direction) -> Value { return CompareOp::create(r, loc, x, y, direction); };
+
+  // Each row's place in the table is the number of its first update; what is touched by none has the last place, behind all of those.
+  Value index = ConvertOp::create(r, loc, RankedTensorType::get({count}, i64), ReshapeOp::create(r, loc, indices.clone({count}), op.getScatterIndices()));
+  Value column = ReshapeOp::create(r, loc, RankedTensorType::get({count, 1}, i64), index);
+  Value numbers = IotaOp::create(r, loc, RankedTensorType::get({count}, i32), 0);
+  Value places = scatter(integers({rows}, count, i32), column, numbers, {}, [&](Value x, Value y) -> Value { return MinOp::create(r, loc, x, y); });
+  // An index that is out of range is left out there, too.
+  Value inside = AndOp::create(r, loc, compare(index, integers({count}, 0, i64), ComparisonDirection::GE), compare(index, integers({count}, rows, i64), ComparisonDirection::LT));
+  Value target = SelectOp::create(r, loc, inside, row_of(places, column, {}), integers({count}, count + 1, i32));
+  SmallVector<int64_t> table_shape{count + 1}, updates_shape{count}, window;
+  for (int64_t d = 1; d < rank; ++d) table_shape.push_back(input.getDimSize(d)), updates_shape.push_back(input.getDimSize(d)), window.push_back(d);
+  Value zeros = ConstantOp::create(r, loc, cast<ElementsAttr>(r.getZeroAttr(input.clone(table_shape))));
+  Value updates = ReshapeOp::create(r, loc, update.clone(updates_shape), op.getUpdates()[0]);
+  Value table = scatter(zeros, ReshapeOp::create(r, loc, RankedTensorType::get({count, 1}, i32), target), updates, window, [&](Value x, Value y) -> Value { return AddOp::create(r, loc, x, y); });
+  return row_of(table, ReshapeOp::create(r, loc, RankedTensorType::get({rows, 1}, i32), places), input.getShape().drop_front());
+}
+
 // An element-wise operation takes the shape that an element-wise user wants, so that a chain through reshapes is one kernel.
 struct HoistReshape final : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -302,6 +356,7 @@ void simplify(ModuleOp module) {
   rule(simplify_power);
   rule(simplify_convolution);
   rule(simplify_dot);
+  rule(simplify_scatter);
   rules.add<HoistReshape, SplitFullReduction, DropBarrier>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   GreedyRewriteConfig config;
