@@ -25,6 +25,14 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
   for (Value v : c.fusion.outputs) k.store(element(v), e.emit(v, at), c.buffer(v), e.offset(space, at).base, lanes);
 }
 
+void prefetch_epilogue(KernelContext& c, IR row, IR column) {
+  auto& k = c.k;
+  int64_t elements = shaped(c.fusion.product->getResult(0)).getNumElements(), columns = product_shape(c.fusion.product)->columns;
+  for (Value v : c.fusion.inputs)
+    if (shaped(v).getNumElements() == elements && !llvm::is_contained(c.fusion.product->getOperands(), v))
+      k.prefetch(k.b.CreateGEP(k.memory_type(element(v)), c.buffer(v), k.add(k.mul(row, columns), column)));
+}
+
 int epilogue_streams(const Fusion& fusion) {
   int64_t elements = shaped(fusion.product->getResult(0)).getNumElements();
   auto is_large = [&](Value v) { return shaped(v).getNumElements() == elements && !llvm::is_contained(fusion.product->getOperands(), v); };

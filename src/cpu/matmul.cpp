@@ -94,7 +94,11 @@ class MatmulEmitter {
     if (by_rows())
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
         k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) {
-          k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { write_row(at, m, i, n, sums_of(m, n)); });
+          k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
+            // The next row's: the hardware sees each row's part begin anew.
+            if (s_.prefetch) s_.prefetch(batch, k_.add(b_.CreateAdd(b_.CreateAdd(m0, m), i), k_.i64(1)), b_.CreateAdd(n0, n));
+            write_row(at, m, i, n, sums_of(m, n));
+          });
         });
       });
   }

@@ -33,6 +33,8 @@ struct MatmulSpec {
   /// Takes the elements n, n + 1, … of a row of C, once each; vectors only if it says so.
   std::function<void(IR batch, IR m, IR n, IR sum, int lanes)> store;
   bool store_vectors = true;
+  /// Asks for the memory that `store` will read there; may be absent.
+  std::function<void(IR batch, IR m, IR n)> prefetch;
   /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
   int streams = 1;
 };
