@@ -105,7 +105,7 @@ class MatmulEmitter {
 
   // What one block of K adds to the block of C.
   void step(const Block& at) {
-    if (!in_place_) k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { p_.pack_a(at.batch, b_.CreateAdd(at.m0, m), at.k0, at.k, panel_a(m)); });
+    if (!in_place_) p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
     auto panel = [&](IR n) { return panel_b(n); };
     if (s_.pack_b) s_.pack_b({at.batch, at.k0, at.n0, at.k, at.n, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
     k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
@@ -197,8 +197,11 @@ class MatmulEmitter {
 }  // namespace
 
 void emit_matmul(KernelContext& c, const MatmulSpec& spec) {
-  if (is_thin(spec)) emit_thin_matmul(c, spec);
-  else MatmulEmitter(c, spec).emit();
+  if (is_thin(spec, c.k.target)) return emit_thin_matmul(c, spec);
+  constexpr int64_t kFewColumns = 8;
+  if (spec.n <= kFewColumns && !spec.pack_b)
+    if (MatmulSpec other = exchanged(spec); is_thin(other, c.k.target)) return emit_thin_matmul(c, other);
+  MatmulEmitter(c, spec).emit();
 }
 
 }  // namespace cresset::cpu

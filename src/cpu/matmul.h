@@ -12,8 +12,10 @@ namespace cresset::cpu {
 
 void emit_matmul(KernelContext& c, const MatmulSpec& spec);
 
-/// Whether the product is better made of dot products along K: thin_matmul.cpp.
-bool is_thin(const MatmulSpec& spec);
+/// Whether there are so few rows that B is better read where it lies: thin_matmul.cpp.
+bool is_thin(const MatmulSpec& spec, const Target& target);
+/// The same product with rows and columns exchanged, of a `spec` that outlives it.
+MatmulSpec exchanged(const MatmulSpec& spec);
 void emit_thin_matmul(KernelContext& c, const MatmulSpec& spec);
 
 }  // namespace cresset::cpu

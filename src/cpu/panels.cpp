@@ -80,6 +80,28 @@ IR Panels::product(IR a, IR b, IR sum) {
 
 //===-- Packing ---------------------------------------------------------------------------------------------------===//
 
+void Panels::pack_a(IR batch, IR m0, IR rows, IR k0, IR count, const std::function<IR(IR m)>& panel) {
+  auto one_by_one = [&](IR from, IR to) { k_.loop(from, to, mr, [&](IR m) { pack_a(batch, b_.CreateAdd(m0, m), k0, count, panel(m)); }); };
+  if (!s_.a_unit_m || mr == 1) return one_by_one(k_.i64(0), rows);
+  // Several panels at once, as a line of memory goes through more than one; and not the last rows, which may be fewer.
+  constexpr int64_t kTogether = 8;
+  IR end = b_.CreateAdd(k0, count), together = k_.mul(b_.CreateUDiv(rows, k_.i64(kTogether * mr)), kTogether * mr);
+  auto copy = [&](IR from, IR to, int64_t panels) {
+    k_.loop(from, to, panels * mr, [&](IR m) {
+      IRs targets;
+      for (int64_t i = 0; i < panels; ++i) targets.push_back(panel(k_.add(m, k_.i64(i * mr))));
+      k_.loop(k_.i64(0), units(count), [&](IR u) {
+        for (int64_t i = 0; i < panels; ++i)
+          put(unit_of_a(batch, b_.CreateAdd(m0, k_.add(m, k_.i64(i * mr))), b_.CreateAdd(k0, k_.mul(u, depth)), end, int(mr)), targets[i], k_.mul(u, mr));
+      });
+    });
+  };
+  IR whole = k_.mul(b_.CreateUDiv(rows, k_.i64(mr)), mr);
+  copy(k_.i64(0), together, kTogether);
+  copy(together, whole, 1);
+  if (s_.m % mr) one_by_one(whole, rows);
+}
+
 void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
   SmallVector<IR> rows;
   for (int64_t i = 0; i < mr; ++i) {

@@ -57,6 +57,8 @@ class Panels {
   IR load_b(IR batch, IR k, IR n, int lanes);
   /// The panel of the mr rows from m, columns [k0, k0 + count). Rows beyond M repeat the last one.
   void pack_a(IR batch, IR m, IR k0, IR count, IR panel);
+  /// The panels of the rows [m0, m0 + rows), columns [k0, k0 + count).
+  void pack_a(IR batch, IR m0, IR rows, IR k0, IR count, const std::function<IR(IR m)>& panel);
   /// The panels of the columns [n0, n0 + columns), rows [k0, k0 + count). What columns beyond N hold is of no meaning, but finite
   /// where the last column is.
   void pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel);

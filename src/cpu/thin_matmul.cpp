@@ -4,14 +4,15 @@
 #include "cpu/matmul.h"
 
 #include "llvm/IR/Intrinsics.h"
+#include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
 
 using namespace mlir;
 namespace {
 
-constexpr int64_t kMostRows = 8;
-constexpr int64_t kBytesOfTask = 128 << 10;
+constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kFewRows = 4;
+constexpr int64_t kBytesOfTask = 128 << 10, kBytesBeyondCaches = 16 << 20;
 
 class ThinEmitter {
  public:
@@ -25,11 +26,10 @@ class ThinEmitter {
  private:
   void by_dot_products() {
     int64_t registers = k_.target.registers == 32 ? 24 : 12;
-    rows_ = std::min<int64_t>(s_.m, registers / 3);
+    rows_ = ceil_div(s_.m, ceil_div(s_.m, registers / 3));
     columns_ = std::min<int64_t>(registers / rows_, 8);
-    int64_t bytes_of_column = s_.k * (s_.b_type.getIntOrFloatBitWidth() / 8);
-    block_ = std::clamp<int64_t>(kBytesOfTask / bytes_of_column, 1, s_.n);
-    block_ = (block_ + columns_ - 1) / columns_ * columns_;
+    int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
+    block_ = round_up(std::clamp<int64_t>(kBytesOfTask / bytes_of_column, 1, s_.n), columns_);
     run([&](IR batch, IR n0, IR count) {
       k_.loop(k_.i64(0), count, columns_, [&](IR n) {
         k_.loop(k_.i64(0), k_.i64(s_.m), rows_, [&](IR m) { sums(batch, m, n0, n); });
@@ -37,22 +37,26 @@ class ThinEmitter {
     });
   }
   void by_rows_of_b() {
-    int64_t most = std::max<int64_t>(2048 / s_.m, 128);
-    block_ = std::clamp<int64_t>((s_.n / 8 + p_.lanes - 1) / p_.lanes * p_.lanes, p_.lanes, most);
+    rows_ = std::min<int64_t>(s_.m, 2);
+    depth_ = (k_.target.registers == 32 ? 16 : 8) / rows_;  // as many elements of A as fit into registers next to B and the sums
+    // Long parts of rows are what memory is fastest at, as long as there is little to compute; else all that is in use stays in L1.
+    int64_t most = s_.m > kFewRows ? 256 : is_beyond_caches() ? 8192 : 4096 / s_.m;
+    int64_t parts = round_up(ceil_div(s_.n, most), s_.batch < num_threads() ? num_threads() : 1);
+    block_ = std::max<int64_t>(round_up(ceil_div(s_.n, parts), p_.lanes), p_.lanes);
     run([&](IR batch, IR n0, IR count) {
       k_.loop(k_.i64(0), k_.i64(s_.m * block_), [&](IR i) { b_.CreateStore(llvm::Constant::getNullValue(p_.type), sum_at(k_.i64(0), i)); });
-      int64_t whole = s_.k / 4 * 4;
-      k_.loop(k_.i64(0), k_.i64(whole), 4, [&](IR k) { add_rows(batch, k, 4, n0, count); });
+      int64_t whole = s_.k / depth_ * depth_;
+      k_.loop(k_.i64(0), k_.i64(whole), depth_, [&](IR k) { add_rows(batch, k, depth_, n0, count); });
       k_.loop(k_.i64(whole), k_.i64(s_.k), [&](IR k) { add_rows(batch, k, 1, n0, count); });
     });
   }
   void add_rows(IR batch, IR k0, int64_t depth, IR n0, IR count) {
-    for (int64_t m0 = 0; m0 < s_.m; m0 += 2) {
-      int64_t rows = std::min<int64_t>(2, s_.m - m0);
+    for (int64_t m0 = 0; m0 < s_.m; m0 += rows_) {
+      int64_t rows = std::min(rows_, s_.m - m0);
       IRs a;
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t d = 0; d < depth; ++d) a.push_back(p_.load_a(batch, k_.i64(m0 + i), k_.add(k0, k_.i64(d)), 1));
-      k_.along(count, p_.lanes, [&](IR n, int lanes) {
+      auto add = [&](IR n, int lanes) {
         IRs b;
         for (int64_t d = 0; d < depth; ++d) b.push_back(p_.load_b(batch, k_.add(k0, k_.i64(d)), b_.CreateAdd(n0, n), lanes));
         for (int64_t i = 0; i < rows; ++i) {
@@ -61,15 +65,28 @@ class ThinEmitter {
           for (int64_t d = 0; d < depth; ++d) sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {k_.splat(a[i * depth + d], lanes), b[d], sum});
           b_.CreateAlignedStore(sum, address, llvm::Align(p_.bytes));
         }
-      });
+      };
+      // Short parts: the hardware does not learn where the next one is.
+      bool prefetches = m0 == 0 && s_.m > kFewRows;
+      int64_t line = 64 / element_bytes(s_.b_type);
+      IR lines = prefetches ? b_.CreateAnd(count, k_.i64(-line)) : k_.i64(0);
+      if (prefetches)
+        k_.loop(k_.i64(0), lines, line, [&](IR n) {
+          for (int64_t d = 0; d < depth; ++d) prefetch_b(batch, k_.add(k0, k_.i64(depth + d)), b_.CreateAdd(n0, n));
+          for (int64_t at = 0; at < line; at += p_.lanes) add(k_.add(n, k_.i64(at)), p_.lanes);
+        });
+      IR left = b_.CreateSub(count, lines);
+      k_.along(left, p_.lanes, [&](IR n, int lanes) { add(k_.add(lines, n), lanes); });
     }
   }
+  bool is_beyond_caches() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondCaches; }
+  void prefetch_b(IR batch, IR k, IR n) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n))); }
 
   // Shares the columns out; `multiply` leaves a block's sums in scratch.
   void run(const std::function<void(IR batch, IR n0, IR count)>& multiply) {
-    int64_t blocks = (s_.n + block_ - 1) / block_;
+    int64_t blocks = ceil_div(s_.n, block_);
     c_.kernel.tasks = s_.batch * blocks;
-    c_.kernel.cost = double(s_.batch) * s_.n * s_.k * (s_.b_type.getIntOrFloatBitWidth() / 8);
+    c_.kernel.cost = double(s_.batch) * s_.n * s_.k * element_bytes(s_.b_type);
     c_.kernel.scratch_bytes = (s_.m + rows_) * block_ * p_.bytes;
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {s_.batch, blocks}, task);
@@ -85,23 +102,39 @@ class ThinEmitter {
     IRs rows, columns;
     for (int64_t i = 0; i < rows_; ++i) rows.push_back(k_.min(k_.add(m, k_.i64(i)), k_.i64(s_.m - 1)));
     for (int64_t j = 0; j < columns_; ++j) columns.push_back(k_.min(b_.CreateAdd(n0, k_.add(n, k_.i64(j))), k_.i64(s_.n - 1)));
-    auto multiply = [&](IR from, IR to, int lanes, IRs init) {
-      return k_.loop(from, to, lanes, init, [&](IR k, ArrayRef<IR> sums) {
-        IRs next, a;
-        for (IR row : rows) a.push_back(p_.load_a(batch, row, k, lanes));
-        for (IR column : columns) {
-          IR b = p_.load_b(batch, k, column, lanes);
-          for (IR x : a) next.push_back(b_.CreateIntrinsic(llvm::Intrinsic::fma, {b->getType()}, {x, b, sums[next.size()]}));
+    // What there are fewer of stays in registers: with the sums and one of the others, all of them are taken.
+    bool keep_a = rows_ < columns_;
+// A column is too short for the hardware to run far enough ahead of the multiply-adds; closer than memory that does not show.
+    bool prefetches = s_.m > 1 && is_beyond_caches();
+    auto add = [&](IR k, int lanes, ArrayRef<IR> sums) {
+      auto a = [&](int64_t i) { return p_.load_a(batch, rows[i], k, lanes); };
+      auto b = [&](int64_t j) { return p_.load_b(batch, k, columns[j], lanes); };
+      IRs next(sums.size()), kept;
+      for (int64_t i = 0; i < std::min(rows_, columns_); ++i) kept.push_back(keep_a ? a(i) : b(i));
+      for (int64_t i = 0; i < std::max(rows_, columns_); ++i) {
+        IR x = keep_a ? b(i) : a(i);
+        for (int64_t j = 0; j < int64_t(kept.size()); ++j) {
+          int64_t at = keep_a ? i * rows_ + j : j * rows_ + i;
+          next[at] = b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {kept[j], x, sums[at]});
         }
+      }
+      return next;
+    };
+    auto multiply = [&](IR from, IR to, int lanes, int64_t vectors, IRs init) {
+      return k_.loop(from, to, lanes * vectors, init, [&](IR k, ArrayRef<IR> sums) {
+        if (prefetches && vectors * lanes * element_bytes(s_.b_type) == 64) for (IR c : columns) prefetch_b(batch, k, b_.CreateAdd(c, k_.i64(columns_)));
+        IRs next(sums.begin(), sums.end());
+        for (int64_t v = 0; v < vectors; ++v) next = add(k_.add(k, k_.i64(v * lanes)), lanes, next);
         return next;
       });
     };
-    int64_t whole = s_.k / p_.lanes * p_.lanes;
-    IRs vectors = multiply(k_.i64(0), k_.i64(whole), p_.lanes, IRs(rows_ * columns_, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)))), totals;
-    for (IR v : vectors) {
-      totals.push_back(k_.fold(v, p_.lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); }));
-    }
-    if (whole < s_.k) totals = multiply(k_.i64(whole), k_.i64(s_.k), 1, totals);
+    int64_t line = 64 / element_bytes(s_.b_type) / p_.lanes;  // vectors
+    int64_t lines = s_.k / (line * p_.lanes) * line * p_.lanes, whole = s_.k / p_.lanes * p_.lanes;
+    IRs totals, vectors(rows_ * columns_, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)));
+    vectors = multiply(k_.i64(0), k_.i64(lines), p_.lanes, line, vectors);
+    if (lines < whole) vectors = multiply(k_.i64(lines), k_.i64(whole), p_.lanes, 1, vectors);
+    for (IR v : vectors) totals.push_back(k_.fold(v, p_.lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); }));
+    if (whole < s_.k) totals = multiply(k_.i64(whole), k_.i64(s_.k), 1, 1, totals);
     for (int64_t j = 0; j < columns_; ++j)
       for (int64_t i = 0; i < rows_; ++i) b_.CreateStore(totals[j * rows_ + i], sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j))));
   }
@@ -121,13 +154,30 @@ class ThinEmitter {
   llvm::IRBuilder<>& b_;
   const MatmulSpec& s_;
   Panels p_;
-  int64_t rows_ = 1, columns_ = 1, block_ = 1;  // of a step; columns of a task
+  int64_t rows_ = 1, columns_ = 1, depth_ = 1, block_ = 1;  // of a step; columns of a task
 };
 
 }  // namespace
 
-bool is_thin(const MatmulSpec& s) {
-  return s.m <= kMostRows && s.m < s.n && !s.pack_b && isa<FloatType>(s.type) && ((s.b_unit_k && s.a_unit_k && s.k >= 64) || (s.b_unit_n && s.m <= 4));
+bool is_thin(const MatmulSpec& s, const Target& target) {
+  if (s.m > s.n || s.pack_b || !isa<FloatType>(s.type)) return false;
+  bool pairs = target.bf16_dot != Target::None && s.a_type.isBF16() && s.b_type.isBF16();  // which only panels have
+  if (s.b_unit_k) return s.a_unit_k && s.k >= 64 && s.m <= (pairs ? kMostRowsOfPairs : kMostRowsAlongK);
+  return s.b_unit_n && s.m <= (pairs ? kMostRowsOfPairs : kMostRows);
+}
+
+MatmulSpec exchanged(const MatmulSpec& s) {
+  MatmulSpec result = s;
+  std::swap(result.m, result.n);
+  std::swap(result.a, result.b);
+  std::swap(result.a_type, result.b_type);
+  std::swap(result.a_unit_k, result.b_unit_k);
+  result.a_unit_m = s.b_unit_n, result.b_unit_n = s.a_unit_m;
+  result.a_offset = [&s](IR batch, IR m, IR k) { return s.b_offset(batch, k, m); };
+  result.b_offset = [&s](IR batch, IR k, IR n) { return s.a_offset(batch, n, k); };
+  result.store = [&s](IR batch, IR m, IR n, IR sum, int lanes) { s.store(batch, n, m, sum, lanes); };
+  result.store_vectors = false;
+  return result;
 }
 
 void emit_thin_matmul(KernelContext& c, const MatmulSpec& spec) { ThinEmitter(c, spec).run(); }

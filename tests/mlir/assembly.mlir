@@ -3,6 +3,7 @@
 // RUN: cresset-run --assembly --cpu=avx512 %t/bf16.mlir | FileCheck %s --check-prefix=PAIRS
 // RUN: cresset-run --assembly --cpu=avx512 %t/f32.mlir | FileCheck %s --check-prefix=WIDE
 // RUN: cresset-run --assembly --cpu=avx2 %t/f32.mlir | FileCheck %s --check-prefix=NARROW
+// RUN: cresset-run --assembly --cpu=avx2 %t/rows.mlir | FileCheck %s --check-prefix=ROWS
 // RUN: cresset-run --assembly --cpu=avx512 %t/math.mlir | FileCheck %s --check-prefix=MATH
 // RUN: cresset-run --assembly --cpu=avx2 %t/math.mlir | FileCheck %s --check-prefix=MATH
 
@@ -15,6 +16,11 @@
 
 // NARROW-COUNT-12: vfmadd{{.*}}ymm
 // NARROW-NOT: zmm
+
+// The sums of four rows and what they are made of fit into the registers.
+// ROWS-NOT: vmovups{{.*}}%ymm{{.*}}(%rsp)
+// ROWS: vfmadd
+// ROWS-NOT: vmovups{{.*}}(%rsp), %ymm
 
 // Transcendental functions call nobody.
 // MATH: .text
@@ -44,4 +50,10 @@ func.func @main(%x: tensor<64x512xf32>) -> tensor<64x512xf32> {
   %6 = stablehlo.custom_call @mhlo.erf(%5) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<64x512xf32>) -> tensor<64x512xf32>
   %7 = stablehlo.rsqrt %6 : tensor<64x512xf32>
   return %7 : tensor<64x512xf32>
+}
+
+//--- rows.mlir
+func.func @main(%a: tensor<4x768xf32>, %b: tensor<3072x768xf32>) -> tensor<4x3072xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<4x768xf32>, tensor<3072x768xf32>) -> tensor<4x3072xf32>
+  return %0 : tensor<4x3072xf32>
 }
