@@ -70,8 +70,8 @@ llvm::Expected<SmallVector<HeadArray>> head_arrays(KernelContext& c, int count) 
 
 //===-- What forward and backward share ---------------------------------------------------------------------------===//
 
-AttentionEmitter::AttentionEmitter(KernelContext& c, HeadArray query, HeadArray key, HeadArray value, Value mask)
-    : c_(c), k_(c.k), b_(c.k.b), query_(query), key_(key), value_(value), mask_(mask), scores_(product_of_widths(query_, key_)), s_(c.k, scores_) {
+AttentionEmitter::AttentionEmitter(KernelContext& c, HeadArray query, HeadArray key, HeadArray value, Value mask, bool may_use_tiles)
+    : c_(c), k_(c.k), b_(c.k.b), query_(query), key_(key), value_(value), mask_(mask), may_use_tiles_(may_use_tiles), scores_(product_of_widths(query_, key_)), s_(c.k, scores_) {
   auto attributes = cast<CompositeOp>(c.fusion.product).getCompositeAttributes();
   auto causal = attributes ? attributes.getAs<BoolAttr>("is_causal") : BoolAttr();
   auto scale = attributes ? attributes.getAs<FloatAttr>("scale") : FloatAttr();
@@ -99,14 +99,16 @@ MatmulSpec AttentionEmitter::product_of_widths(const HeadArray& rows, const Head
   s.a_offset = [this, &rows](IR head, IR m, IR k) { return offset(rows, head, m, k); };
   s.b_offset = [this, &columns](IR head, IR k, IR n) { return offset(columns, head, n, k); };
   s.a_unit_k = rows.is_dense(), s.b_unit_k = columns.is_dense();
+  s.may_use_tiles = may_use_tiles_;
   return s;
 }
-MatmulSpec AttentionEmitter::product_with_rows(int64_t count, const HeadArray& rows) {
+MatmulSpec AttentionEmitter::product_with_rows(int64_t count, const HeadArray& rows, Type weights) {
   MatmulSpec s;
   s.batch = scores_.batch, s.m = count, s.n = rows.width(), s.k = rows.length();
-  s.a_type = s.type = scores_.type, s.b_type = rows.type, s.b = rows.base;
+  s.a_type = weights, s.type = scores_.type, s.b_type = rows.type, s.b = rows.base;
   s.b_offset = [this, &rows](IR head, IR k, IR n) { return offset(rows, head, k, n); };
   s.b_unit_n = rows.is_dense();
+  s.may_use_tiles = may_use_tiles_;
   return s;
 }
 
@@ -114,6 +116,7 @@ void AttentionEmitter::multiply_widths(Panels& p, int64_t width, int64_t rows_at
   k_.loop(k_.i64(0), seen, p.nr, [&](IR n) {
     k_.loop(k_.i64(0), k_.i64(group), p.mr, [&](IR t) {
       IR rows = scratch(rows_at, k_.mul(b_.CreateAdd(m, t), width));
+      if (p.grid) return p.multiply_tiles(p.packed_tiles(rows), scratch(columns_at, k_.mul(n, width)), k_.i64(width), scratch(to, b_.CreateAdd(k_.mul(t, pitch), n)), pitch * 4, b_.getFalse());
       auto element = [&](int64_t i, IR k) { return b_.CreateInBoundsGEP(p.unit, rows, k_.add(k_.mul(k, p.mr), k_.i64(i))); };
       IRs tile = p.multiply(element, scratch(columns_at, k_.mul(n, width)), k_.i64(width), p.zeros());
       for (int64_t i = 0; i < p.mr; ++i)
@@ -170,14 +173,14 @@ namespace {
 class ForwardEmitter : AttentionEmitter {
  public:
   ForwardEmitter(KernelContext& c, ArrayRef<HeadArray> operands, Value mask)
-      : AttentionEmitter(c, operands[0], operands[1], operands[2], mask), sums_(product_with_rows(scores_.m, value_)), o_(c.k, sums_) {}
+      : AttentionEmitter(c, operands[0], operands[1], operands[2], mask, fill_tiles(operands)), sums_(product_with_rows(scores_.m, value_, s_.depth > 1 ? value_.type : scores_.type)), o_(c.k, sums_) {}
 
   void run() {
     // Queries of a task share the packed keys and values; few heads are split, so that all threads have work.
-    int64_t group = kTiles * s_.mr, heads = scores_.batch, length = scores_.m;
+    int64_t group = tiles_ * s_.mr, heads = scores_.batch, length = scores_.m;
     rows_ = std::min<int64_t>(round_up(length, group), round_up(512, group));
     while (heads * ((length + rows_ - 1) / rows_) < 8 && rows_ > group) rows_ = round_up(rows_ / 2, group);
-    keys_ = std::min<int64_t>(round_up(scores_.n, s_.nr), round_up(128, s_.nr));
+    keys_ = std::min<int64_t>(round_up(scores_.n, std::max(s_.nr, s_.padded(1))), round_up(128, s_.nr));
     int64_t blocks = (length + rows_ - 1) / rows_, width = round_up(sums_.n, o_.nr);
     c_.kernel.tasks = heads * blocks;
     c_.kernel.cost = 0.25 * heads * double(length) * scores_.n * (scores_.k + sums_.n);
@@ -185,21 +188,31 @@ class ForwardEmitter : AttentionEmitter {
     keys_at_ = reserve(keys_ * scores_.k);
     values_at_ = reserve(keys_ * width);
     scores_at_ = reserve(group * keys_);
+    weights_at_ = narrow() ? reserve(group * keys_ / 2) : scores_at_;
     sums_at_ = reserve(rows_ * width);
     largest_at_ = reserve(rows_);
     totals_at_ = reserve(rows_);
     corrections_at_ = reserve(group);
+    if (s_.grid) s_.registers->configure(), o_.registers.emplace(*s_.registers);  // the same
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {heads, blocks}, task);
       block(at[0].base, k_.mul(at[1].base, rows_));
     });
+    if (s_.grid) s_.registers->release();
   }
 
  private:
-  static constexpr int kTiles = 4;  // of queries that a panel of keys is used for while it is in L1
+  // Both products, or none: they share rows and the shapes of tiles.
+  static bool fill_tiles(ArrayRef<HeadArray> operands) {
+    constexpr int64_t kLeast = 32;
+    return operands[0].width() >= kLeast && operands[2].width() >= kLeast && operands[1].length() >= kLeast && operands[2].type.isBF16();
+  }
+  // Weights are rounded to bf16, as the values are, where pairs of them are multiplied.
+  bool narrow() const { return o_.depth > 1; }
+  int64_t tiles_ = s_.grid ? 2 : 4;  // of queries that a panel of keys is used for while it is in L1
 
   void block(IR head, IR m0) {
-    int64_t group = kTiles * s_.mr;
+    int64_t group = tiles_ * s_.mr;
     IR rows = k_.min(k_.i64(rows_), b_.CreateSub(k_.i64(scores_.m), m0));
     k_.loop(k_.i64(0), rows, s_.mr, [&](IR m) {
       s_.pack_a(head, b_.CreateAdd(m0, m), k_.i64(0), k_.i64(scores_.k), scratch(queries_at_, k_.mul(m, scores_.k)));
@@ -231,7 +244,7 @@ class ForwardEmitter : AttentionEmitter {
     int lanes = s_.lanes;
     auto* vector = k_.vector(b_.getFloatTy(), lanes);
     IR width = b_.CreateAnd(b_.CreateAdd(seen, k_.i64(lanes - 1)), k_.i64(-int64_t(lanes)));
-    k_.loop(k_.i64(0), k_.i64(kTiles * s_.mr), [&](IR i) {
+    k_.loop(k_.i64(0), k_.i64(tiles_ * s_.mr), [&](IR i) {
       IR row = b_.CreateAdd(b_.CreateAdd(m0, m), i), state = b_.CreateAdd(m, i), begin = k_.mul(i, keys_);
       IR visible = visible_keys(row, n0, seen), before = load(scratch(largest_at_, state), 1);
       IR largest = k_.loop(k_.i64(0), width, lanes, {k_.splat(before, lanes)}, [&](IR j, ArrayRef<IR> carried) {
@@ -242,11 +255,12 @@ class ForwardEmitter : AttentionEmitter {
       })[0];
       IR now = k_.fold(largest, lanes, [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); });
       IR total = k_.loop(k_.i64(0), width, lanes, {llvm::Constant::getNullValue(vector)}, [&](IR j, ArrayRef<IR> carried) {
-        IR address = scratch(scores_at_, b_.CreateAdd(begin, j));
-        IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(load(address, lanes), k_.splat(now, lanes)));
-        store(weight, address);
+        IR at = b_.CreateAdd(begin, j), weight = emit_exp_at_most_zero(k_, b_.CreateFSub(load(scratch(scores_at_, at), lanes), k_.splat(now, lanes)));
+        k_.store(sums_.a_type, weight, scratch(weights_at_, k_.i64(0)), at, lanes);
         return IRs{b_.CreateFAdd(carried[0], weight)};
       })[0];
+      IR end = b_.CreateAnd(b_.CreateAdd(seen, k_.i64(o_.padded(1) - 1)), k_.i64(-o_.padded(1)));
+      if (o_.grid) k_.loop(width, end, lanes, [&](IR j) { k_.store(sums_.a_type, llvm::Constant::getNullValue(vector), scratch(weights_at_, k_.i64(0)), b_.CreateAdd(begin, j), lanes); });
       IR correction = emit_exp_at_most_zero(k_, b_.CreateFSub(before, now));
       store(now, scratch(largest_at_, state));
       store(correction, scratch(corrections_at_, i));
@@ -256,12 +270,13 @@ class ForwardEmitter : AttentionEmitter {
   }
   // sums = sums * correction + weights · values
   void add_values(IR m, IR seen, IR first) {
+    if (o_.grid) return add_values_by_tiles(m, seen, first);
     k_.loop(k_.i64(0), k_.i64(sums_.n), o_.nr, [&](IR n) {
-      k_.loop(k_.i64(0), k_.i64(kTiles * o_.mr), o_.mr, [&](IR t) {
+      k_.loop(k_.i64(0), k_.i64(tiles_ * o_.mr), o_.mr, [&](IR t) {
         auto sum_at = [&](int64_t i, int v) {
           return scratch(sums_at_, b_.CreateAdd(b_.CreateAdd(k_.mul(n, rows_), k_.mul(k_.add(b_.CreateAdd(m, t), k_.i64(i)), o_.nr)), k_.i64(v * o_.lanes)));
         };
-        auto weight = [&](int64_t i, IR k) { return scratch(scores_at_, b_.CreateAdd(k_.mul(k_.add(t, k_.i64(i)), keys_), k)); };
+        auto weight = [&](int64_t i, IR k) { return scratch(weights_at_, b_.CreateAdd(k_.mul(k_.add(t, k_.i64(i)), keys_ / o_.depth), k)); };
         IRs tile = o_.multiply(weight, scratch(values_at_, k_.mul(n, keys_)), seen, o_.zeros());
         auto write = [&](bool add) {
           for (int64_t i = 0; i < o_.mr; ++i) {
@@ -275,6 +290,25 @@ class ForwardEmitter : AttentionEmitter {
         };
         k_.when(first, [&] { write(false); });
         k_.when(b_.CreateNot(first), [&] { write(true); });
+      });
+    });
+  }
+
+  void add_values_by_tiles(IR m, IR seen, IR first) {
+    k_.loop(k_.i64(0), k_.i64(sums_.n), o_.nr, [&](IR n) {
+      auto sum_at = [&](IR i) { return scratch(sums_at_, b_.CreateAdd(k_.mul(n, rows_), k_.mul(b_.CreateAdd(m, i), o_.nr))); };
+      k_.when(b_.CreateNot(first), [&] {
+        k_.loop(k_.i64(0), k_.i64(tiles_ * o_.mr), [&](IR i) {
+          IR correction = k_.splat(load(scratch(corrections_at_, i), 1), o_.lanes);
+          for (int v = 0; v < o_.vectors; ++v) {
+            IR address = o_.vector_at(sum_at(i), k_.i64(0), v);
+            store(b_.CreateFMul(load(address, o_.lanes), correction), address);
+          }
+        });
+      });
+      k_.loop(k_.i64(0), k_.i64(tiles_ * o_.mr), o_.mr, [&](IR t) {
+        auto weights = o_.rows_as_tiles(scratch(weights_at_, k_.mul(t, keys_ / 2)), keys_ * 2);
+        o_.multiply_tiles(weights, scratch(values_at_, k_.mul(n, keys_)), seen, sum_at(t), o_.nr * 4, b_.CreateNot(first));
       });
     });
   }
@@ -297,7 +331,7 @@ class ForwardEmitter : AttentionEmitter {
   MatmulSpec sums_;
   Panels o_;
   int64_t rows_ = 0, keys_ = 0;  // queries of a task, keys of a block
-  int64_t queries_at_ = 0, keys_at_ = 0, values_at_ = 0, scores_at_ = 0, sums_at_ = 0, largest_at_ = 0, totals_at_ = 0, corrections_at_ = 0;  // places in scratch
+  int64_t queries_at_ = 0, keys_at_ = 0, values_at_ = 0, scores_at_ = 0, weights_at_ = 0, sums_at_ = 0, largest_at_ = 0, totals_at_ = 0, corrections_at_ = 0;  // places in scratch
 };
 
 }  // namespace

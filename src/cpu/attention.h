@@ -22,7 +22,7 @@ llvm::Expected<llvm::SmallVector<HeadArray>> head_arrays(KernelContext& c, int c
 /// Emits a composite whose operands include query, key and value; the mask may be absent.
 class AttentionEmitter {
  protected:
-  AttentionEmitter(KernelContext& c, HeadArray query, HeadArray key, HeadArray value, mlir::Value mask);
+  AttentionEmitter(KernelContext& c, HeadArray query, HeadArray key, HeadArray value, mlir::Value mask, bool may_use_tiles = false);
 
   IR f32(double x) { return llvm::ConstantFP::get(b_.getFloatTy(), x); }
   int64_t reserve(int64_t floats) { return c_.kernel.reserve(floats * 4); }
@@ -39,8 +39,8 @@ class AttentionEmitter {
   IR offset(const HeadArray& operand, IR head, IR position, IR column);
   /// rows · columnsᵀ, head by head.
   MatmulSpec product_of_widths(const HeadArray& rows, const HeadArray& columns);
-  /// f32 · rows, head by head; `count` rows of f32.
-  MatmulSpec product_with_rows(int64_t count, const HeadArray& rows);
+  /// Weights · rows, head by head; `count` rows of weights.
+  MatmulSpec product_with_rows(int64_t count, const HeadArray& rows, mlir::Type weights);
   /// Packed rows from m to m + group times the `seen` packed columns, to [row - m][pitch].
   void multiply_widths(Panels& p, int64_t width, int64_t rows_at, IR m, int64_t group, int64_t columns_at, IR seen, int64_t to, int64_t pitch);
 
@@ -56,6 +56,7 @@ class AttentionEmitter {
   llvm::IRBuilder<>& b_;
   HeadArray query_, key_, value_;
   mlir::Value mask_;
+  bool may_use_tiles_;
   MatmulSpec scores_;
   Panels s_;
   bool causal_ = false;

@@ -19,8 +19,8 @@ class GradientEmitter : AttentionEmitter {
  public:
   GradientEmitter(KernelContext& c, ArrayRef<HeadArray> operands, Value mask)
       : AttentionEmitter(c, operands[1], operands[2], operands[3], mask), gradient_(operands[0]), out_(operands[4]), logsumexp_(operands[5]),
-        weight_gradients_(product_of_widths(gradient_, value_)), query_sums_(product_with_rows(scores_.m, key_)),
-        key_sums_(product_with_rows(scores_.n, query_)), value_sums_(product_with_rows(scores_.n, gradient_)),
+        weight_gradients_(product_of_widths(gradient_, value_)), query_sums_(product_with_rows(scores_.m, key_, scores_.type)),
+        key_sums_(product_with_rows(scores_.n, query_, scores_.type)), value_sums_(product_with_rows(scores_.n, gradient_, scores_.type)),
         g_(c.k, weight_gradients_), dq_(c.k, query_sums_), dk_(c.k, key_sums_), dv_(c.k, value_sums_) {}
 
   void run() {

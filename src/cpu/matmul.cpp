@@ -17,34 +17,37 @@ class MatmulEmitter {
   MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(c.k, s), mr_(p_.mr), nr_(p_.nr) {}
 
   void emit() {
-    c_.kernel.cost = 0.25 * s_.batch * s_.m * s_.n * s_.k;
+    c_.kernel.cost = 0.25 * s_.batch * s_.m * s_.n * s_.k / (p_.grid ? 16 : p_.depth);
     choose_blocks();
     int64_t m_blocks = ceil_div(s_.m, mc_), n_blocks = ceil_div(s_.n, nb_);
     c_.kernel.tasks = s_.batch * m_blocks * n_blocks;
 
     auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); };
-    packed_a_ = reserve(in_place_ ? 0 : mc_ * kc_ / p_.depth);
-    packed_b_ = reserve(columns_packed() * kc_ / p_.depth);
+    packed_a_ = reserve(in_place_ ? 0 : mc_ * p_.padded(kc_) / p_.depth);
+    packed_b_ = reserve(columns_packed() * height_of_b());
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
     IR end = k_.min(k_.end(), k_.i64(c_.kernel.tasks));  // other products of the kernel may have more
+    if (p_.grid) p_.registers->configure();
     k_.loop(k_.begin(), end, [&](IR task) {
       auto at = delinearise(k_, {s_.batch, n_blocks, m_blocks}, task);
       block(at[0].base, k_.mul(at[2].base, mc_), k_.mul(at[1].base, nb_));
     });
+    if (p_.grid) p_.registers->release();
   }
 
  private:
   void choose_blocks() {
     bool many = k_.target.registers == 32;
     // A panel of B takes half of the L1 cache.
-    kc_ = equal_part(std::max<int64_t>(run(), 1), (many ? 36 : 16) * 1024 / (nr_ * p_.bytes) * p_.depth, std::max<int64_t>(s_.k_unit, p_.depth));
+    int64_t panel = (p_.grid ? 32 : many ? 36 : 16) * 1024;
+    kc_ = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1));
     // Each row of blocks packs its part of B again and each column its part of A: large blocks, in as many tasks as keep all threads busy to the end.
     // That packed A then comes from L3 does not show, it is read in order.
     int64_t threads = c_.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1;
     double best = 0;
     auto consider = [&](int64_t mc, int64_t nb) {
-      int64_t pack_a = 12, pack_b = s_.pack_b ? 28 : 12;  // multiply-adds in the time of packing an element; windows are looked for in the input
+      int64_t pack_a = p_.grid ? 100 : 12, pack_b = p_.grid ? 100 : s_.pack_b ? 28 : 12;  // multiply-adds in the time of packing an element; windows are looked for in the input
       int64_t tasks = s_.batch * ceil_div(s_.m, mc) * ceil_div(s_.n, nb);
       double waiting = threads > 1 ? 0.15 : 0;  // for the last task, in tasks
       double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + pack_a * mc + pack_b * nb);
@@ -54,7 +57,9 @@ class MatmulEmitter {
       int64_t fewest = std::max<int64_t>(ceil_div(n, most), 1);
       for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
     };
-    int64_t most_columns = s_.pack_b ? (many ? 480 : 400) : (many ? 960 : 1024), most_rows = s_.pack_b ? (many ? 384 : 264) : (many ? 768 : 512);
+    // Tiles take an element of A from L2 every other cycle: there it is to stay, next to sums or, where these are complete after one block of K, without them.
+    int64_t most_columns = s_.pack_b ? (p_.grid ? 256 : many ? 480 : 400) : (many ? 960 : 1024);
+    int64_t most_rows = p_.grid ? (is_split() ? 512 : 1024) : s_.pack_b ? (many ? 384 : 264) : (many ? 768 : 512);
     parts(s_.m, by_rows() ? 192 : most_rows, mr_, 2 * threads, [&](int64_t mc) {
       parts(s_.n, most_columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
@@ -70,10 +75,12 @@ class MatmulEmitter {
     return b_.CreateInBoundsGEP(p_.type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index);
   }
   // Where the panels of the rows from m, the columns from n begin; both count from the block's own first one.
-  IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, kc_ / p_.depth)); }
+  IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, p_.padded(kc_) / p_.depth)); }
   // A panel of B is packed right before all rows of the block pass it, unless the whole block is packed at once.
   int64_t columns_packed() const { return s_.pack_b ? nb_ : nr_; }
-  IR panel_b(IR n) { return element_of_scratch(packed_b_, s_.pack_b ? k_.mul(n, kc_ / p_.depth) : k_.i64(0)); }
+  // Who packs it himself leaves f32, which are made pairs then.
+  int64_t height_of_b() const { return s_.pack_b ? std::max(kc_, p_.padded(kc_) / p_.depth) : p_.padded(kc_) / p_.depth; }
+  IR panel_b(IR n) { return element_of_scratch(packed_b_, s_.pack_b ? k_.mul(n, height_of_b()) : k_.i64(0)); }
   IR sums_of(IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, nr_))) : element_of_scratch(sums_, k_.i64(0)); }
 
   struct Block {
@@ -108,6 +115,7 @@ class MatmulEmitter {
     if (!in_place_) p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
     auto panel = [&](IR n) { return panel_b(n); };
     if (s_.pack_b) s_.pack_b({at.batch, at.k0, at.n0, at.k, at.n, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
+    if (s_.pack_b && p_.depth > 1) k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { p_.pair_up(panel(n), at.k); });
     k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
       if (!s_.pack_b) p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(at, n), at.k0, at.k, [&](IR) { return panel_b(n); });
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
@@ -132,7 +140,12 @@ class MatmulEmitter {
 
   void tile(const Block& at, IR m, IR n) {
     auto* vector = k_.vector(p_.type, p_.lanes);
-    IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n);
+    IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n), first = b_.CreateICmpEQ(at.k0, k_.i64(0));
+    IR complete = b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), k_.i64(s_.k));
+    if (p_.grid) {
+      p_.multiply_tiles(p_.packed_tiles(packed), panel_b(n), at.k, memory, nr_ * p_.bytes, is_split() ? b_.CreateNot(first) : b_.getFalse());
+      return by_rows() ? void() : k_.when(is_split() ? complete : b_.getTrue(), [&] { write(at, m, n, memory); });
+    }
     IRs rows;  // of A itself
     for (int64_t i = 0; in_place_ && i < mr_; ++i) {
       IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i));
@@ -156,11 +169,10 @@ class MatmulEmitter {
       keep(false);
       return by_rows() ? void() : write(at, m, n, memory);
     }
-    IR first = b_.CreateICmpEQ(at.k0, k_.i64(0));
     k_.when(first, [&] { keep(false); });
     k_.when(b_.CreateNot(first), [&] { keep(true); });
     if (by_rows()) return;
-    k_.when(b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), k_.i64(s_.k)), [&] { write(at, m, n, memory); });
+    k_.when(complete, [&] { write(at, m, n, memory); });
   }
 
   IR columns_of_tile(const Block& at, IR n) { return s_.n % nr_ ? k_.min(k_.i64(nr_), b_.CreateSub(at.n, n)) : k_.i64(nr_); }

@@ -10,10 +10,15 @@ using namespace mlir;
 
 Panels::Panels(KernelEmitter& k, const MatmulSpec& spec) : k_(k), b_(k.b), s_(spec) {
   type = k.compute_type(s_.type);
-  depth = k.target.bf16_dot != Target::None && !s_.pack_b && s_.a_type.isBF16() && s_.b_type.isBF16() && type->isFloatTy() ? 2 : 1;
+  depth = k.target.bf16_dot != Target::None && s_.a_type.isBF16() && s_.b_type.isBF16() && type->isFloatTy() ? 2 : 1;
   unit = depth == 2 ? k.b.getInt32Ty() : type;
   bytes = type->getScalarSizeInBits() / 8;
   lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
+  if ((grid = choose_grid())) {
+    mr = grid->rows * grid->down, nr = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
+    registers.emplace(k, grid->rows);
+    return;
+  }
   // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
   bool many = k.target.registers == 32;
   mr = std::clamp<int64_t>(s_.m, 1, many ? 8 : 6);
@@ -103,6 +108,7 @@ void Panels::pack_a(IR batch, IR m0, IR rows, IR k0, IR count, const std::functi
 }
 
 void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
+  if (grid) return pack_tiles_of_a(batch, m, k0, count, panel);
   SmallVector<IR> rows;
   for (int64_t i = 0; i < mr; ++i) {
     IR row = k_.add(m, k_.i64(i));
@@ -134,6 +140,7 @@ void Panels::one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target) {
 }
 
 void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel) {
+  if (grid) k_.loop(k_.i64(0), columns, nr, [&](IR n) { zero_end(panel(n), count); });
   if (s_.b_unit_k)
     return k_.loop(k_.i64(0), columns, nr, [&](IR n) { pack_b_transposed(batch, b_.CreateAdd(n0, n), b_.CreateSub(columns, n), k0, count, panel(n)); });
   // Row after row, each as far as the block goes: neighbours in memory.

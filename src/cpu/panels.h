@@ -1,7 +1,10 @@
 // The inside of a matrix product: panels of its operands, packed, and the tile of sums that stays in registers.
 #pragma once
 
+#include <optional>
+
 #include "cpu/kernels.h"
+#include "cpu/tiles.h"
 
 namespace cresset::cpu {
 
@@ -35,15 +38,25 @@ struct MatmulSpec {
   bool store_vectors = true;
   /// Asks for the memory that `store` will read there; may be absent.
   std::function<void(IR batch, IR m, IR n)> prefetch;
+  bool may_use_tiles = true;  ///< of AMX: only for who multiplies through Panels::multiply_tiles()
   /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
   int streams = 1;
 };
 
 /// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors registers. Where the machine
 /// multiplies pairs of bf16, a unit of a panel is such a pair, of two neighbours along K, and takes the place of one f32.
+/// For AMX a panel of B is the same, the rows of a panel of A are divided into tiles, [k / 32][tile][row][32], and both end with zeros.
 class Panels {
  public:
   Panels(KernelEmitter& k, const MatmulSpec& spec);
+
+  /// The sums of a panel of A and one of B, as AMX holds them.
+  struct Grid {
+    int64_t rows;          ///< of a tile of A or of sums
+    int64_t down, across;  ///< tiles
+  };
+  std::optional<Grid> grid;  ///< of tiles, if they are used: then mr = rows x down, nr = 16 x across
+  std::optional<TileRegisters> registers;
 
   llvm::Type* type;      ///< of the sums
   llvm::Type* unit;      ///< of a panel; as large as `type`
@@ -51,6 +64,8 @@ class Panels {
   int bytes, lanes, vectors;
   int64_t mr, nr;
   int64_t columns() const { return s_.n; }
+  /// `count` elements along K in a panel, with the zeros at its end.
+  int64_t padded(int64_t count) const { return round_up(count, grid ? kTileDepth : depth); }
 
   /// Elements along the dimension of unit stride, in the type of the sums.
   IR load_a(IR batch, IR m, IR k, int lanes);
@@ -65,12 +80,29 @@ class Panels {
   /// sums[i][v] + sum over the `count` elements along K of a(i, k) * panel[k][v]; `a` gives the address of a unit, k counts units.
   /// Rows of the panel are `pitch` units apart, or nr.
   IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch = 0);
+  /// Where tiles of A begin and how far they, their rows and the next ones along K are apart, in bytes.
+  struct TilesOfA {
+    IR first;
+    int64_t row, tile, step;
+  };
+  TilesOfA packed_tiles(IR panel) const;
+  /// Rows of bf16 as they lie, zero up to a multiple of 32.
+  TilesOfA rows_as_tiles(IR first, int64_t pitch) const { return {first, pitch, grid->rows * pitch, TileRegisters::kBytes}; }
+  /// sums (+)= tiles of A · panel; rows of sums lie `pitch` bytes apart.
+  void multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add);
+  /// Makes pairs of a panel of B whose rows are f32, in place.
+  void pair_up(IR panel, IR count);
   IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
   /// As many vectors as each has lanes, turned: a square.
   void transpose(IRs& rows);
   IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
 
  private:
+  static constexpr int64_t kTileDepth = 32;
+
+  std::optional<Grid> choose_grid() const;
+  void pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel);
+  void zero_end(IR panel, IR count);
   IR cast(IR v, mlir::Type from);
   IR units(IR count);
   IR raw(IR base, IR offset, int lanes);

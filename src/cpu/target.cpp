@@ -1,39 +1,63 @@
 #include "cpu/target.h"
 
-#include <cstdlib>
-#include <cstring>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cstdlib>
+
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"
 
 namespace cresset::cpu {
+namespace {
 
-llvm::Expected<Target> select_target(const std::string& name) {
-  const char* variable = std::getenv("CRESSET_CPU");
-  std::string wanted = !name.empty() ? name : variable ? variable : "";
-  auto host = llvm::sys::getHostCPUFeatures();
-  bool avx2 = host["avx2"] && host["fma"];
-  bool avx512 = avx2 && host["avx512f"] && host["avx512bw"] && host["avx512dq"] && host["avx512vl"];
-  if (wanted.empty()) wanted = avx512 ? "avx512" : avx2 ? "avx2" : "baseline";
+const std::string kAvx2 = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt";
+const std::string kAvx512 = "+avx512f,+avx512bw,+avx512dq,+avx512vl,-prefer-256-bit";
+const std::string kTiles = ",+avx512bf16,+amx-tile,+amx-bf16";
 
-  const char* emulate = std::getenv("CRESSET_BF16_DOT");
-  auto bf16_dot = emulate && !std::strcmp(emulate, "emulate") ? Target::Emulated : Target::None;
+bool request_tiles() {
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+}  // namespace
+
+const Machine& host() {
+  static const auto* machine = new Machine{llvm::sys::getHostCPUName().str(), llvm::sys::getHostCPUFeatures(), [] {
+                                             static const bool granted = request_tiles();
+                                             return granted;
+                                           }};
+  return *machine;
+}
+
+llvm::Expected<Target> select_target(const std::string& name, const Machine& machine) {
+  auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  auto has = [&](std::initializer_list<const char*> features) { return llvm::all_of(features, [&](const char* f) { return machine.features.lookup(f); }); };
+  bool avx2 = has({"avx2", "fma"}), avx512 = avx2 && has({"avx512f", "avx512bw", "avx512dq", "avx512vl"});
+  std::string wanted = !name.empty() ? name : variable("CRESSET_CPU");
+  bool tiles = avx512 && has({"avx512bf16", "amx-tile", "amx-bf16"}) && (wanted.empty() || wanted == "amx") && machine.grants_tiles();
+  if (wanted.empty()) wanted = tiles ? "amx" : avx512 ? "avx512" : avx2 ? "avx2" : "baseline";
+
+  std::string emulated = variable("CRESSET_BF16_DOT");
+  auto bf16_dot = emulated == "pairs" || emulated == "tiles" ? Target::Emulated : Target::None;
+  if (wanted == "amx" && tiles) return Target{wanted, machine.cpu, kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true};
   if (wanted == "avx512" && avx512) {
-    std::string features = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,+avx512f,+avx512bw,+avx512dq,+avx512vl,-prefer-256-bit";
-    if (host["avx512bf16"]) features += ",+avx512bf16";
-    if (host["avx512bf16"] && bf16_dot == Target::None) bf16_dot = Target::Native;
-    return Target{wanted, llvm::sys::getHostCPUName().str(), features, 16, 32, bf16_dot};
+    bool pairs = has({"avx512bf16"}) && bf16_dot == Target::None;
+    return Target{wanted, machine.cpu, kAvx2 + "," + kAvx512 + (pairs ? ",+avx512bf16" : ""), 16, 32, pairs ? Target::Native : bf16_dot, emulated == "tiles"};
   }
-  if (wanted == "avx2" && avx2)
-    return Target{wanted, avx512 ? "haswell" : llvm::sys::getHostCPUName().str(), "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,-avx512f", 8, 16, bf16_dot};
-  if (wanted == "baseline") return Target{wanted, "x86-64", "", 4, 16, bf16_dot};
-  return llvm::createStringError("CRESSET_CPU=%s: this machine has %s; choose avx512, avx2 or baseline among those", wanted.c_str(),
-                                 avx512 ? "avx512, avx2 and baseline" : avx2 ? "avx2 and baseline" : "baseline only");
+  if (wanted == "avx2" && avx2) return Target{wanted, avx512 ? "haswell" : machine.cpu, kAvx2 + ",-avx512f", 8, 16, bf16_dot, emulated == "tiles"};
+  if (wanted == "baseline") return Target{wanted, "x86-64", "", 4, 16, bf16_dot, emulated == "tiles"};
+  return llvm::createStringError("CRESSET_CPU=%s: this machine has %s; choose among those", wanted.c_str(),
+                                 tiles ? "amx, avx512, avx2 and baseline" : avx512 ? "avx512, avx2 and baseline" : avx2 ? "avx2 and baseline" : "baseline only");
 }
 
 llvm::Expected<Target> describe_target(const std::string& name) {
-  if (name == "avx512")
-    return Target{name, "x86-64-v4", "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512bf16,-prefer-256-bit", 16, 32, Target::Native};
-  if (name == "avx2") return Target{name, "haswell", "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt,-avx512f", 8, 16};
+  if (name == "amx") return Target{name, "sapphirerapids", kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true};
+  if (name == "avx512") return Target{name, "x86-64-v4", kAvx512 + ",+avx512bf16", 16, 32, Target::Native};
+  if (name == "avx2") return Target{name, "haswell", kAvx2 + ",-avx512f", 8, 16};
   return select_target(name);
 }
 

@@ -1,25 +1,37 @@
 // Which instructions the compiled code may use: the machine's own, or what CRESSET_CPU names.
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
 namespace cresset::cpu {
 
 struct Target {
-  std::string name;       ///< "avx512", "avx2" or "baseline"
+  std::string name;       ///< "amx", "avx512", "avx2" or "baseline"
   std::string cpu;        ///< LLVM's name of the processor
   std::string features;   ///< LLVM's feature string
   int lanes = 4;          ///< f32 lanes of a vector register
   int registers = 16;     ///< vector registers
   /// Products of pairs of bf16, summed in f32 (AVX512-BF16's vdpbf16ps): there, or made of other instructions to test what is around it.
   enum Bf16Dot { None, Native, Emulated } bf16_dot = None;
+  bool tiles = false;  ///< products of tiles of bf16 (AMX), made of other instructions where `bf16_dot` is
 };
 
-/// `name`: "avx512", "avx2", "baseline", or "" for CRESSET_CPU and else the best this machine has. An error if the
-/// machine lacks what is asked for. CRESSET_BF16_DOT=emulate stands in for AVX512-BF16.
-llvm::Expected<Target> select_target(const std::string& name);
+/// What a target is chosen from.
+struct Machine {
+  std::string cpu;                     ///< LLVM's name of it
+  llvm::StringMap<bool> features;      ///< and of its instruction sets
+  std::function<bool()> grants_tiles;  ///< asks the operating system for the tiles' state, which not every process gets
+};
+/// This machine; Linux is asked for the tiles' state once, for all threads of the process.
+const Machine& host();
+
+/// `name`: "amx", "avx512", "avx2", "baseline", or "" for CRESSET_CPU and else the best the machine has. An error if it
+/// lacks what is asked for. CRESSET_BF16_DOT=pairs stands in for AVX512-BF16, CRESSET_BF16_DOT=tiles for AMX.
+llvm::Expected<Target> select_target(const std::string& name, const Machine& machine = host());
 /// The same for code that is only looked at: any of the names, whatever this machine has; "avx512" with AVX512-BF16.
 llvm::Expected<Target> describe_target(const std::string& name);
 

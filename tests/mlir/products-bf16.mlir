@@ -1,7 +1,7 @@
 // Pairs along K, also with an odd end, as AVX512-BF16 multiplies them.
 // RUN: cresset-run --compare %s
-// RUN: env CRESSET_BF16_DOT=emulate cresset-run --compare %s
-// RUN: env CRESSET_BF16_DOT=emulate cresset-run --compare --cpu=baseline %s
+// RUN: env CRESSET_BF16_DOT=pairs cresset-run --compare %s
+// RUN: env CRESSET_BF16_DOT=pairs cresset-run --compare --cpu=baseline %s
 
 func.func @main(%a: tensor<37x51xbf16>, %at: tensor<51x37xbf16>, %b: tensor<51x41xbf16>, %bt: tensor<41x51xbf16>)
     -> (tensor<37x41xbf16>, tensor<37x41xbf16>, tensor<37x41xbf16>, tensor<37x41xbf16>) {
