@@ -23,7 +23,7 @@ using cresset::interpreter::Tensors;
 llvm::cl::opt<std::string> path(llvm::cl::Positional, llvm::cl::desc("FILE.mlir"), llvm::cl::init("-"));
 llvm::cl::opt<unsigned> seed("seed", llvm::cl::desc("of the inputs"), llvm::cl::init(0));
 llvm::cl::opt<int> repeat("repeat", llvm::cl::desc("runs; with more than one the fastest time is printed"), llvm::cl::init(1));
-llvm::cl::opt<std::string> cpu("cpu", llvm::cl::desc("avx512, avx2 or baseline"));
+llvm::cl::opt<std::string> cpu("cpu", llvm::cl::desc("amx, avx512, avx2 or baseline"));
 llvm::cl::opt<bool> assembly("assembly", llvm::cl::desc("print the kernels' instructions in place of running; --cpu may name what this machine lacks"));
 llvm::cl::opt<int> elements("elements", llvm::cl::desc("printed of each result; -1 for all"), llvm::cl::init(8));
 llvm::cl::opt<bool> interpret("interpret", llvm::cl::desc("with the reference interpreter instead of the compiler"));

@@ -12,8 +12,8 @@
 namespace cresset::cpu {
 
 struct CompileOptions {
-  /// The instruction set to compile for: "" takes CRESSET_CPU, or else the machine's own; "avx512", "avx2" or
-  /// "baseline" force one (tests of the fallbacks).
+  /// The instruction set to compile for: "" takes CRESSET_CPU, or else the machine's own; "amx", "avx512", "avx2"
+  /// or "baseline" force one (tests of the fallbacks).
   std::string cpu;
   /// Goes on with what has become of composites so far; or null.
   const composite::Report* report = nullptr;

@@ -1,6 +1,9 @@
 // What the inner loops are made of, on machines that this one need not be.
 // RUN: split-file %s %t
 // RUN: cresset-run --assembly --cpu=avx512 %t/bf16.mlir | FileCheck %s --check-prefix=PAIRS
+// RUN: cresset-run --assembly --cpu=amx %t/bf16.mlir | FileCheck %s --check-prefix=TILES
+// RUN: cresset-run --assembly --cpu=amx %t/epilogue.mlir | FileCheck %s --check-prefix=EPILOGUE
+// RUN: cresset-run --assembly --cpu=amx %t/f32.mlir | FileCheck %s --check-prefix=WIDE
 // RUN: cresset-run --assembly --cpu=avx512 %t/f32.mlir | FileCheck %s --check-prefix=WIDE
 // RUN: cresset-run --assembly --cpu=avx2 %t/f32.mlir | FileCheck %s --check-prefix=NARROW
 // RUN: cresset-run --assembly --cpu=avx2 %t/rows.mlir | FileCheck %s --check-prefix=ROWS
@@ -10,6 +13,35 @@
 // Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
 // PAIRS-COUNT-24: vdpbf16ps
 // PAIRS-NOT: vdpbf16ps
+
+// Two tiles by two: four loads and four products in the inner loop; the shapes of tiles are set once, nobody is called.
+// TILES-NOT: call
+// TILES: ldtilecfg
+// TILES-COUNT-4: tilezero
+// TILES: .p2align
+// TILES-NEXT: [[LOOP:\.L[A-Z0-9_]+]]:
+// TILES-NOT: {{zmm|ldtilecfg}}
+// TILES: tileloadd
+// TILES: tileloadd
+// TILES: tdpbf16ps
+// TILES: tileloadd
+// TILES: tdpbf16ps
+// TILES: tileloadd
+// TILES: tdpbf16ps
+// TILES: tdpbf16ps
+// TILES: jne [[LOOP]]
+// TILES-NOT: tdpbf16ps
+// TILES-COUNT-4: tilestored
+// TILES: tilerelease
+// TILES-NOT: {{call|tdpbf16ps}}
+
+// A linear layer with its activation is one kernel, and the sums go through it a vector at a time.
+// EPILOGUE-NOT: call
+// EPILOGUE: tdpbf16ps
+// EPILOGUE: tilestored
+// EPILOGUE: vfmadd{{.*}}zmm
+// EPILOGUE: tilerelease
+// EPILOGUE-NOT: call
 
 // WIDE-COUNT-24: vfmadd{{.*}}zmm
 // WIDE: jne
@@ -31,6 +63,15 @@
 func.func @main(%a: tensor<512x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<512x3072xbf16> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<512x768xbf16>, tensor<768x3072xbf16>) -> tensor<512x3072xbf16>
   return %0 : tensor<512x3072xbf16>
+}
+
+//--- epilogue.mlir
+func.func @main(%x: tensor<512x768xbf16>, %w: tensor<3072x768xbf16>, %b: tensor<3072xbf16>) -> tensor<512x3072xbf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<512x768xbf16>, tensor<3072x768xbf16>) -> tensor<512x3072xbf16>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<3072xbf16>) -> tensor<512x3072xbf16>
+  %2 = stablehlo.add %0, %1 : tensor<512x3072xbf16>
+  %3 = stablehlo.tanh %2 : tensor<512x3072xbf16>
+  return %3 : tensor<512x3072xbf16>
 }
 
 //--- f32.mlir

@@ -1,0 +1,81 @@
+// Which target is chosen on which machine, and where the system keeps the tiles to itself.
+#include "cpu/target.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace cresset::cpu {
+namespace {
+
+Machine machine(std::initializer_list<const char*> features, bool grants = true, int* asked = nullptr) {
+  Machine m{"sapphirerapids", {}, [=] { return asked ? ++*asked, grants : grants; }};
+  for (const char* f : features) m.features[f] = true;
+  return m;
+}
+const auto kAvx512 = {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"};
+const auto kPairs = {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16"};
+const auto kTiles = {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "amx-tile", "amx-bf16"};
+
+Target chosen(const std::string& name, const Machine& m) { return llvm::cantFail(select_target(name, m)); }
+
+class CpuTarget : public testing::Test {
+ protected:
+  void SetUp() override { unsetenv("CRESSET_CPU"), unsetenv("CRESSET_BF16_DOT"); }
+  void TearDown() override { SetUp(); }
+};
+
+TEST_F(CpuTarget, TheBestThatTheMachineHas) {
+  EXPECT_EQ(chosen("", machine({})).name, "baseline");
+  EXPECT_EQ(chosen("", machine({"avx2", "fma"})).name, "avx2");
+  EXPECT_EQ(chosen("", machine(kAvx512)).bf16_dot, Target::None);
+  EXPECT_EQ(chosen("", machine(kPairs)).name, "avx512");
+  EXPECT_EQ(chosen("", machine(kPairs)).bf16_dot, Target::Native);
+  Target tiles = chosen("", machine(kTiles));
+  EXPECT_EQ(tiles.name, "amx");
+  EXPECT_TRUE(tiles.tiles);
+  EXPECT_NE(tiles.features.find("+amx-bf16"), std::string::npos);
+}
+
+TEST_F(CpuTarget, TilesThatTheSystemRefuses) {
+  Target t = chosen("", machine(kTiles, false));
+  EXPECT_EQ(t.name, "avx512");
+  EXPECT_EQ(t.bf16_dot, Target::Native);
+  EXPECT_FALSE(t.tiles);
+  EXPECT_EQ(t.features.find("amx"), std::string::npos);
+  auto forced = select_target("amx", machine(kTiles, false));
+  ASSERT_FALSE(forced);
+  EXPECT_EQ(llvm::toString(forced.takeError()), "CRESSET_CPU=amx: this machine has avx512, avx2 and baseline; choose among those");
+}
+
+TEST_F(CpuTarget, TheSystemIsAskedOnlyWhereTilesAreUsed) {
+  int asked = 0;
+  chosen("avx2", machine(kTiles, true, &asked));
+  EXPECT_FALSE(chosen("avx512", machine(kTiles, true, &asked)).tiles);
+  chosen("", machine(kPairs, true, &asked));
+  EXPECT_EQ(asked, 0);
+  chosen("", machine(kTiles, true, &asked));
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(CpuTarget, ByName) {
+  setenv("CRESSET_CPU", "avx2", 1);
+  EXPECT_EQ(chosen("", machine(kTiles)).name, "avx2");
+  EXPECT_EQ(chosen("amx", machine(kTiles)).name, "amx");
+  setenv("CRESSET_CPU", "avx1024", 1);
+  auto unknown = select_target("", machine(kTiles));
+  ASSERT_FALSE(unknown);
+  llvm::consumeError(unknown.takeError());
+}
+
+TEST_F(CpuTarget, EmulatedTiles) {
+  setenv("CRESSET_BF16_DOT", "tiles", 1);
+  Target t = chosen("", machine({"avx2", "fma"}));
+  EXPECT_EQ(t.bf16_dot, Target::Emulated);
+  EXPECT_TRUE(t.tiles);
+  setenv("CRESSET_BF16_DOT", "pairs", 1);
+  EXPECT_FALSE(chosen("", machine({"avx2", "fma"})).tiles);
+}
+
+}  // namespace
+}  // namespace cresset::cpu
