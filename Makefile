@@ -1,5 +1,6 @@
 # make demo     train GPT-2 on cresset beside eager CPU (SMALL=1: two layers)
 # make test     all tests
+# make test-emulated     AVX-512 and AMX code, in Bochs if it is there (tests/emulated/run.sh)
 # make bench    cresset and its peers into docs/performance.md (half an hour; OPTIONS="--rows bert --rounds 3" as bench/run.py --help)
 # make bench-kernels     micro-benchmarks (FILTER=regular expression)
 #
@@ -21,7 +22,7 @@ define run
 	else echo failed; tail -40 build/$(3).log; echo "(all of it: build/$(3).log)"; exit 1; fi
 endef
 
-.PHONY: all system build install demo test bench bench-kernels clean
+.PHONY: all system build install demo test test-emulated bench bench-kernels clean
 all: install
 
 $(STAMPS)/system:
@@ -51,6 +52,9 @@ test: install
 	$(call run,C++ tests,ctest --test-dir build --output-on-failure -j1,ctest)
 	@tail -4 build/ctest.log | head -2
 	@$(PYTHON) -m pytest -q tests/python
+
+test-emulated: build
+	@tests/emulated/run.sh build/bin/cresset-run build/emulated
 
 # With OPTIONS the tables are only printed: those of docs/performance.md come from one whole run.
 bench: install

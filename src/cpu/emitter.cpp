@@ -81,7 +81,7 @@ void KernelEmitter::when(IR condition, const std::function<void()>& then) {
 }
 
 llvm::Type* KernelEmitter::memory_type(mlir::Type t) {
-  if (t.isBF16()) return b.getBFloatTy();
+  if (t.isBF16()) return b.getInt16Ty();  // LLVM takes selects and conversions of its own type apart, element by element, where there are no instructions for it
   if (t.isF16()) return b.getHalfTy();
   if (t.isF32()) return b.getFloatTy();
   if (t.isF64()) return b.getDoubleTy();
@@ -95,10 +95,11 @@ llvm::Type* KernelEmitter::compute_type(mlir::Type t) {
 }
 
 IR KernelEmitter::from_memory(mlir::Type t, IR v) {
-  if (t.isBF16()) {  // the upper half of an f32; without instructions for it LLVM would call a function for each element
+  if (t.isBF16()) {  // the upper half of an f32
     auto* i32 = v->getType()->getWithNewType(b.getInt32Ty());
-    IR bits = b.CreateZExt(b.CreateBitCast(v, v->getType()->getWithNewType(b.getInt16Ty())), i32);
-    return b.CreateBitCast(b.CreateShl(bits, llvm::ConstantInt::get(i32, 16)), v->getType()->getWithNewType(b.getFloatTy()));
+    IR wide = b.CreateBitCast(b.CreateShl(b.CreateZExt(v, i32), llvm::ConstantInt::get(i32, 16)), v->getType()->getWithNewType(b.getFloatTy()));
+    narrow_[wide] = v;
+    return wide;
   }
   if (t.isF16()) return b.CreateFPExt(v, v->getType()->getWithNewType(b.getFloatTy()));
   if (t.isInteger(1)) return b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
@@ -106,6 +107,7 @@ IR KernelEmitter::from_memory(mlir::Type t, IR v) {
 }
 
 IR KernelEmitter::to_memory(mlir::Type t, IR v) {
+  if (IR narrow = t.isBF16() ? narrow_.lookup(v) : nullptr) return narrow;
   if (t.isBF16()) {  // to nearest, ties to even; nan stays quiet nan
     auto* i32 = v->getType()->getWithNewType(b.getInt32Ty());
     auto constant = [&](uint32_t c) { return llvm::ConstantInt::get(i32, c); };
@@ -113,8 +115,7 @@ IR KernelEmitter::to_memory(mlir::Type t, IR v) {
     IR odd = b.CreateAnd(b.CreateLShr(bits, constant(16)), constant(1));
     IR rounded = b.CreateLShr(b.CreateAdd(bits, b.CreateAdd(odd, constant(0x7fff))), constant(16));
     rounded = b.CreateSelect(b.CreateFCmpUNO(v, v), constant(0x7fc0), rounded);
-    IR half = b.CreateTrunc(rounded, v->getType()->getWithNewType(b.getInt16Ty()));
-    return b.CreateBitCast(half, v->getType()->getWithNewType(b.getBFloatTy()));
+    return b.CreateTrunc(rounded, v->getType()->getWithNewType(b.getInt16Ty()));
   }
   if (t.isF16()) {  // not contracted with a truncation from f64, for which there is no instruction
     llvm::IRBuilderBase::FastMathFlagGuard guard(b);
@@ -140,7 +141,7 @@ void KernelEmitter::store(mlir::Type t, IR value, IR base, IR offset, int lanes)
 
 IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
   if (lanes == 1) return load(t, base, offsets, 1);
-  auto* type = t.isBF16() ? b.getInt16Ty() : memory_type(t);  // single bf16s might pass through a function
+  auto* type = memory_type(t);
   IR result = llvm::PoisonValue::get(vector(type, lanes));
   for (int i = 0; i < lanes; ++i) {
     IR address = b.CreateInBoundsGEP(type, base, b.CreateExtractElement(offsets, i));

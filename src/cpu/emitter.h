@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cpu/target.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -92,6 +93,7 @@ class KernelEmitter {
  private:
   llvm::Function* function_;
   IRs buffers_;
+  llvm::DenseMap<IR, IR> narrow_;  // the bf16s that values were made of: these are not rounded again
 };
 
 /// Bytes of an element in memory.
