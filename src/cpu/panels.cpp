@@ -87,7 +87,7 @@ IR Panels::product(IR a, IR b, IR sum) {
 
 void Panels::pack_a(IR batch, IR m0, IR rows, IR k0, IR count, const std::function<IR(IR m)>& panel) {
   auto one_by_one = [&](IR from, IR to) { k_.loop(from, to, mr, [&](IR m) { pack_a(batch, b_.CreateAdd(m0, m), k0, count, panel(m)); }); };
-  if (!s_.a_unit_m || mr == 1) return one_by_one(k_.i64(0), rows);
+  if (!s_.a_unit_m || mr == 1 || grid) return one_by_one(k_.i64(0), rows);
   // Several panels at once, as a line of memory goes through more than one; and not the last rows, which may be fewer.
   constexpr int64_t kTogether = 8;
   IR end = b_.CreateAdd(k0, count), together = k_.mul(b_.CreateUDiv(rows, k_.i64(kTogether * mr)), kTogether * mr);
