@@ -7,6 +7,7 @@ eagerly between two programs, counted and named once in a warning.
 
 import contextlib
 import functools
+import logging
 import operator
 import os
 import warnings
@@ -17,8 +18,10 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.split_module import split_module
 from torch.utils.checkpoint import CheckpointPolicy
 
-from . import _C, operators
+from . import _C, direct, operators
 from .recorder import _NotLowered, _Recorder
+
+_log = logging.getLogger(__name__)
 
 
 def _stand_in(value):
@@ -189,7 +192,65 @@ def _partition(joint, inputs, **options):
         return min_cut_rematerialization_partition(joint, inputs, **options)
 
 
-def backend(module, inputs, **_):
-    """The backend function that Dynamo calls with an FX graph and example inputs."""
+def _through_aot_autograd(module, inputs):
     with operators.whole(), _whole():
         return aot_autograd(fw_compiler=_compile, bw_compiler=_compile, partition_fn=_partition)(module, inputs)
+
+
+def _hint(value):
+    """An example of a symbolic size."""
+    return value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else value
+
+
+class _Direct:
+    """A graph of Dynamo's without AOTAutograd: the programs for each set of sizes it is called with. Raises what keeps it from being recorded directly."""
+
+    def __init__(self, module, inputs):
+        self.module, self.programs, self.otherwise = module, {}, None
+        self.trains = direct.check(module, inputs)
+        inputs = [_hint(v) for v in inputs]
+        self.numbers = [i for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor)]
+        self.record(inputs)
+
+    def record(self, inputs):
+        programs = direct.record(self.module, inputs, self.trains)
+        self.programs.setdefault(self.key(inputs), []).append(programs)
+        return programs
+
+    def key(self, inputs):
+        return _C.composites(), *(inputs[i] for i in self.numbers)
+
+    def __call__(self, *inputs):
+        if self.otherwise is not None:
+            return self.otherwise(*inputs)
+        tensors = [v for v in inputs if isinstance(v, torch.Tensor)] if self.numbers else list(inputs)
+        for programs, others in self.programs.get(self.key(inputs), ()):
+            results = programs.run(tensors)
+            if results is not None:
+                break
+        else:
+            try:
+                programs, others = self.record(inputs)
+            except Exception as error:  # of these sizes
+                _say_why(error)
+                self.otherwise = _through_aot_autograd(self.module, list(inputs))
+                return self.otherwise(*inputs)
+            results = programs.run(tensors)
+        if not any(others):
+            return results
+        results = iter(results)
+        return [next(results) if other is None else other[0] for other in others]
+
+
+def _say_why(error):
+    _C.count("cresset.aot_autograd")
+    _log.debug("traced by AOTAutograd: %s", error)
+
+
+def backend(module, inputs, **_):
+    """The backend function that Dynamo calls with an FX graph and example inputs."""
+    try:
+        return _Direct(module, inputs)
+    except Exception as error:  # whatever it is: AOTAutograd's way raises what is the user's
+        _say_why(error)
+    return _through_aot_autograd(module, inputs)

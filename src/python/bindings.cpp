@@ -12,6 +12,7 @@
 #include "runtime/thread_pool.h"
 #include "trace/capture.h"
 #include "trace/composite.h"
+#include "trace/partition.h"
 #include "trace/step.h"
 #include "trace/cell.h"
 
@@ -123,8 +124,11 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     }
     return programs;
   });
-  m.def("wrap", &trace::stand_in, "A device tensor over a tensor's bytes to record a graph on, within a capture.");
-  py::class_<trace::CapturedProgram, std::shared_ptr<trace::CapturedProgram>>(m, "CapturedProgram").def("run", &trace::CapturedProgram::run, release);
+  m.def("wrap", py::overload_cast<const at::Tensor&>(&trace::stand_in), "A device tensor over a tensor's bytes to record a graph on, within a capture.");
+  py::class_<trace::CapturedProgram, std::shared_ptr<trace::CapturedProgram>>(m, "CapturedProgram")
+      .def("run", &trace::CapturedProgram::run, release)
+      .def("takes", &trace::CapturedProgram::takes)
+      .def("writes", &trace::CapturedProgram::writes);
   m.def("begin_body", &trace::begin_body, py::arg("arguments"));
   m.def("abort_body", &trace::abort_body);
   m.def("end_body", [](const std::string& name, int version, const py::dict& attributes, const std::vector<at::Tensor>& results) {
@@ -135,6 +139,12 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   py::class_<trace::Composite, std::shared_ptr<trace::Composite>>(m, "Composite").def("record", &trace::Composite::record, py::arg("arguments"));
   m.def("begin_capture", &trace::begin_capture);
   m.def("abort_capture", &trace::abort_capture);
+  m.def("captured_program", &trace::captured_program, py::arg("inputs"), py::arg("outputs"), release);
+  m.def("partition", [](const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& tangents,
+                        const std::vector<at::Tensor>& gradients) {
+    auto [saved, stand_ins, used] = trace::partition(inputs, outputs, tangents, gradients);
+    return std::make_tuple(saved, stand_ins, used);
+  }, py::arg("inputs"), py::arg("outputs"), py::arg("tangents"), py::arg("gradients"));
   m.def("end_capture_as_text", &trace::end_capture_as_text, py::arg("inputs"), py::arg("outputs"), py::arg("custom_calls"), release);
   m.def("end_capture", &trace::end_capture, py::arg("inputs"), py::arg("outputs"), release);
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/EmptyTensor.h>
+#include <c10/util/strides.h>
 
 #include <cstring>
 #include <unordered_map>
@@ -19,6 +20,7 @@ namespace {
 struct Capture {
   bool active = false;
   std::vector<std::pair<NodePtr, NodePtr>> randoms;  // seed, offset
+  bool drawn = false;                                // a program draws them
   // Their buffers are held here, so that a capture that is given up never has the caller's memory overwritten.
   std::vector<at::Tensor> stand_ins;
   std::vector<BufferPtr> buffers;
@@ -65,6 +67,14 @@ at::Tensor stand_in(const at::Tensor& t) {
   return capture().stand_ins.back();
 }
 
+at::Tensor stand_in(const TensorType& type) {
+  std::lock_guard lock(trace_mutex());
+  TORCH_CHECK(capture().active, "cresset: stand_in is called within a capture");
+  capture().buffers.push_back(Buffer::wrap(nullptr, size_t(type.numel()) * c10::elementSize(type.dtype), nullptr));
+  capture().stand_ins.push_back(device_tensor(capture().buffers.back(), type, type.sizes, c10::contiguous_strides(type.sizes), 0, type.dtype));
+  return capture().stand_ins.back();
+}
+
 bool capturing() { return capture().active; }
 
 void check_readable(const Cell& cell) {
@@ -84,8 +94,10 @@ void begin_capture() {
 void abort_capture() {
   std::lock_guard lock(trace_mutex());
   if (!capture().active) return;
-  // What was recorded on the stand-ins must never run: they forget it.
+  // What was recorded on the stand-ins must never run: they forget it, and so does what is still held of it. Nothing else is pending within a capture.
   for (const at::Tensor& t : capture().stand_ins) Cell::of(t).set_content({});
+  for (Cell* c = Cell::first(); c; c = c->next())
+    if (c->pending() && c->failure().empty()) c->set_content({});
   take_checks();
   capture() = {};
 }
@@ -95,7 +107,7 @@ void note_random(const NodePtr& seed, const NodePtr& offset) {
   if (capture().active) capture().randoms.push_back({seed, offset});
 }
 
-std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
+std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
   std::lock_guard lock(trace_mutex());
   TORCH_CHECK(capture().active, "cresset: no capture is under way");
   auto captured = std::make_shared<CapturedProgram>();
@@ -158,11 +170,16 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
       if (capture().randoms[r].first == n) leaf.random = 0;
       if (capture().randoms[r].second == n) leaf.random = int(r) + 1;
     }
+    TORCH_CHECK(leaf.random < 0 || !capture().drawn, "cresset: a second program of a capture draws random numbers");
     captured->leaves_.push_back(std::move(leaf));
   }
-  captured->randoms_ = int(capture().randoms.size());
-  for (const at::Tensor& t : outputs)
-    if (t.defined() && Cell::of(t).pending()) Cell::of(t).set_content({});
+  captured->randoms_ = capture().drawn ? 0 : int(capture().randoms.size());
+  capture().drawn = true;
+  return captured;
+}
+
+std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
+  auto captured = captured_program(inputs, outputs);
   abort_capture();
   return captured;
 }

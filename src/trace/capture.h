@@ -20,6 +20,8 @@ namespace cresset::trace {
 /// A device tensor over the same bytes as `t` (a CPU or device tensor; nothing is copied) with its sizes and strides, to record
 /// a graph on. Within a capture only; reading its value is an error, as the program would keep it as a constant.
 at::Tensor stand_in(const at::Tensor& t);
+/// One for a value that another program of the same capture computes; dense.
+at::Tensor stand_in(const TensorType& type);
 
 class Cell;
 
@@ -28,10 +30,12 @@ class CapturedProgram {
   /// Nothing if sizes, strides or dtypes are other than captured; storage offsets may be any, and tensors on the CPU or the device. Inputs that the
   /// graph writes to are written in place. Results are device tensors if an input of rank > 0 is one, CPU tensors otherwise.
   std::optional<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs);
+  bool takes(const std::vector<at::Tensor>& inputs) const;
+  /// Whether it changes an input in place.
+  bool writes() const { return !written_.empty(); }
 
  private:
-  bool takes(const std::vector<at::Tensor>& inputs) const;
-  friend std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&);
+  friend std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&);
   struct Output {
     int input = -1;     ///< the result is this input itself
     size_t result = 0;  ///< or shows this result of the program
@@ -60,7 +64,11 @@ class CapturedProgram {
 };
 
 void begin_capture();
+/// Ends it: what was recorded on the stand-ins is forgotten.
 void abort_capture();
+/// A program of what has been recorded, from these stand-ins to these tensors; the capture goes on.
+std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
+/// The same, and the capture's end.
 std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
 
 /// In place of end_capture: the graph as StableHLO text, composites whole. @main takes the stand-ins in order, used or not, then other

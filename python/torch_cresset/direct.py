@@ -1,0 +1,156 @@
+"""Graphs of Dynamo's that are recorded as the device records a user's model: forward and, in training, gradients by autograd itself, which a program each is made of.
+
+That takes a hundredth of the time that AOTAutograd's tracing takes. What it can't do raises Unusual, and AOTAutograd traces the graph: graphs that write to their inputs or
+return parts of them in training, that hold modules, higher-order operators or functorch's transforms, or operators that are not lowered.
+"""
+
+import contextlib
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from . import _C
+from .recorder import _DEVICE
+
+_STATEFUL = {"get_rng_state", "set_rng_state", "manual_seed", "seed", "initial_seed", "set_default_dtype", "set_default_device"}
+
+
+class Unusual(Exception):
+    """The graph is not one that can be recorded directly."""
+
+
+def check(module, inputs):
+    """Raises Unusual for graphs whose meaning would be lost. Those that can't be recorded for other reasons show it then."""
+    tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
+    if any(type(t) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or t.layout != torch.strided or t.device.type != "cpu" or t.is_quantized for t in tensors):
+        raise Unusual("an input is no plain tensor on the CPU")
+    trains = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+    for node in module.graph.nodes:
+        if node.op in ("call_module", "get_attr"):
+            raise Unusual(f"{node.op} {node.target}")
+        if node.op != "call_function":
+            continue
+        name, home = getattr(node.target, "__name__", ""), getattr(node.target, "__module__", None) or ""
+        if isinstance(node.target, torch._ops.HigherOrderOperator) or "functorch" in home or name in _STATEFUL:
+            raise Unusual(f"call of {node.target}")
+        if name == "_set_grad_enabled" and node.args[0] and not trains and any(t.requires_grad for t in tensors):
+            raise Unusual("gradients are switched on within it")
+    return trains
+
+
+def _to_device(value):
+    return _DEVICE if isinstance(value, torch.device) and value.type == "cpu" else value
+
+
+class _Recorder(torch.fx.Interpreter):
+    """Runs a graph of PyTorch's functions on device tensors; what asks for the CPU gets the device."""
+
+    def placed(self, node, args, kwargs):
+        args, kwargs = (torch.fx.node.map_aggregate(v, _to_device) for v in (args, kwargs))
+        name = getattr(node, "__name__", node)
+        if name == "_enter_autocast" and args[0] == "cpu":
+            return (_DEVICE.type, *args[1:]), kwargs
+        if name == "to" and len(args) > 1 and args[1] == "cpu":
+            args = (args[0], _DEVICE, *args[2:])
+        return args, {k: _DEVICE if k == "device" and v == "cpu" else v for k, v in kwargs.items()}
+
+    def call_function(self, target, args, kwargs):
+        return super().call_function(target, *self.placed(target, args, kwargs))
+
+    def call_method(self, target, args, kwargs):
+        return super().call_method(target, *self.placed(target, args, kwargs))
+
+
+@contextlib.contextmanager
+def _as_on_cpu():
+    """What is on for the CPU is on for the device; grad mode is as before at the end."""
+    grad = torch.is_grad_enabled()
+    autocast = torch.autocast(_DEVICE.type, dtype=torch.get_autocast_dtype("cpu"), cache_enabled=torch.is_autocast_cache_enabled()) if torch.is_autocast_enabled("cpu") else contextlib.nullcontext()
+    try:
+        with autocast, _DEVICE:
+            yield
+    finally:
+        torch.set_grad_enabled(grad)
+
+
+class _Training:
+    """The programs of a forward and its gradients. `differentiable`: which results have gradients; `used`: which inputs the gradients need; `wanted`: whose they are."""
+
+    def __init__(self, forward, backward, differentiable, used, wanted, tangents):
+        self.forward, self.backward, self.differentiable, self.used, self.wanted = forward, backward, differentiable, used, wanted
+        self.layouts = [(t.shape, t.stride()) for t in tangents]
+
+    def run(self, tensors):
+        return list(_Step.apply(self, *tensors)) if self.forward.takes(tensors) else None
+
+
+class _Step(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, programs, *tensors):
+        results = programs.forward.run(list(tensors))
+        outputs, saved = results[:len(programs.differentiable)], results[len(programs.differentiable):]
+        # A result that is saved shares its memory: whoever overwrites it must hear of it.
+        saved_at = {s.data_ptr() for s in saved}
+        watched = [t for t in outputs if t.data_ptr() in saved_at]
+        ctx.programs, ctx.watched = programs, len(watched)
+        ctx.save_for_backward(*[tensors[i] for i in programs.used], *saved, *watched)
+        ctx.mark_non_differentiable(*[t for t, d in zip(outputs, programs.differentiable) if not d])
+        return tuple(outputs)
+
+    @staticmethod
+    @torch._dynamo.disable
+    @once_differentiable
+    def backward(ctx, *gradients):
+        programs, saved = ctx.programs, ctx.saved_tensors
+        tangents = [g for g, d in zip(gradients, programs.differentiable) if d]
+        for i, (shape, stride) in enumerate(programs.layouts):
+            if tangents[i].stride() != stride:
+                tangents[i] = torch.empty_strided(shape, stride, dtype=tangents[i].dtype).copy_(tangents[i])
+        found = iter(programs.backward.run([*saved[:len(saved) - ctx.watched], *tangents]))
+        return (None, *[next(found) if w else None for w in programs.wanted])
+
+
+def _storages(tensors):
+    return {t.untyped_storage()._cdata for t in tensors}
+
+
+def record(module, inputs, trains):
+    """What runs the graph for inputs of these sizes, and its results that are no tensors: for each result None or (value,)."""
+    _C.begin_capture()
+    try:
+        stand_ins = [_C.wrap(v.detach()).requires_grad_(trains and v.requires_grad) if isinstance(v, torch.Tensor) else v for v in inputs]
+        given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
+        with _as_on_cpu():
+            results = _Recorder(module).run(*stand_ins)
+        flat = list(results) if isinstance(results, (tuple, list)) else [results]
+        outputs = [v for v in flat if isinstance(v, torch.Tensor)]
+        others = [None if isinstance(v, torch.Tensor) else (v,) for v in flat]
+        differentiable = [v.requires_grad for v in outputs]
+        if not any(differentiable):
+            program = _C.captured_program(given, outputs)
+            if program.writes():
+                raise Unusual("it changes an input in place")
+            return program, others
+        return _with_gradients(given, outputs, differentiable), others
+    finally:
+        _C.abort_capture()
+
+
+def _with_gradients(inputs, outputs, differentiable):
+    storages = _storages(outputs)
+    if len(storages) < len(outputs) or storages & _storages(inputs):
+        raise Unusual("results are parts of one another or of an input")
+    tangents = [_C.wrap(torch.empty_strided(t.shape, t.stride(), dtype=t.dtype)) for t, d in zip(outputs, differentiable) if d]
+    targets = [t for t in inputs if t.requires_grad]
+    found = torch.autograd.grad([t for t, d in zip(outputs, differentiable) if d], targets, tangents, allow_unused=True)
+    found = iter(found)
+    gradients = [next(found) if t.requires_grad else None for t in inputs]
+    wanted = [g is not None for g in gradients]
+    gradients = [g for g in gradients if g is not None]
+    inputs, outputs = [t.detach() for t in inputs], [t.detach() for t in outputs]
+    saved, saved_stand_ins, used = _C.partition(inputs, outputs, tangents, gradients)
+    forward = _C.captured_program(inputs, outputs + saved)
+    if forward.writes():
+        raise Unusual("it changes an input in place")
+    backward = _C.captured_program([inputs[i] for i in used] + saved_stand_ins + tangents, gradients)
+    return _Training(forward, backward, differentiable, used, wanted, tangents)
