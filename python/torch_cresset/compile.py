@@ -10,10 +10,13 @@ import functools
 import logging
 import operator
 import os
+import pickle
 import warnings
 
 import torch
+from torch._dynamo.aot_compile_types import SerializableCallable
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.precompile_context import BackendCacheArtifact, PrecompileContext
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.split_module import split_module
 from torch.utils.checkpoint import CheckpointPolicy
@@ -202,18 +205,27 @@ def _hint(value):
     return value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else value
 
 
-class _Direct:
-    """A graph of Dynamo's without AOTAutograd: the programs for each set of sizes it is called with. Raises what keeps it from being recorded directly."""
+class _Direct(SerializableCallable):
+    """A graph of Dynamo's without AOTAutograd: the programs for each set of sizes it is called with. Raises what keeps it from being recorded directly.
 
-    def __init__(self, module, inputs):
-        self.module, self.programs, self.otherwise = module, {}, None
-        self.trains = direct.check(module, inputs)
-        inputs = [_hint(v) for v in inputs]
-        self.numbers = [i for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor)]
-        self.record(inputs)
+    Dynamo can write it down for other processes (aot_compile, caching_precompile), which record it when they first call it."""
+
+    def __init__(self, graph, trains):
+        self.graph, self.trains, self.programs, self.otherwise = graph, trains, {}, None
+        self.numbers = None  # which inputs are none: the same in every call
+
+    @classmethod
+    def serialize_compile_artifacts(cls, fn):
+        return pickle.dumps((direct.to_bytes(fn.graph), fn.trains))
+
+    @classmethod
+    def deserialize_compile_artifacts(cls, data):
+        graph, trains = pickle.loads(data)
+        return cls(direct.from_bytes(graph), trains)
 
     def record(self, inputs):
-        programs = direct.record(self.module, inputs, self.trains)
+        self.numbers = [i for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor)]
+        programs = direct.record(self.graph, inputs, self.trains)
         self.programs.setdefault(self.key(inputs), []).append(programs)
         return programs
 
@@ -223,8 +235,8 @@ class _Direct:
     def __call__(self, *inputs):
         if self.otherwise is not None:
             return self.otherwise(*inputs)
-        tensors = [v for v in inputs if isinstance(v, torch.Tensor)] if self.numbers else list(inputs)
-        for programs, others in self.programs.get(self.key(inputs), ()):
+        tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
+        for programs, others in self.programs.get(self.key(inputs), ()) if self.programs else ():
             results = programs.run(tensors)
             if results is not None:
                 break
@@ -233,13 +245,20 @@ class _Direct:
                 programs, others = self.record(inputs)
             except Exception as error:  # of these sizes
                 _say_why(error)
-                self.otherwise = _through_aot_autograd(self.module, list(inputs))
+                self.otherwise = _through_aot_autograd(torch.fx.GraphModule({}, self.graph), list(inputs))
                 return self.otherwise(*inputs)
             results = programs.run(tensors)
         if not any(others):
             return results
         results = iter(results)
         return [next(results) if other is None else other[0] for other in others]
+
+
+class _Artifact(BackendCacheArtifact):
+    """What Dynamo's cache (torch._dynamo.config.caching_precompile) keeps of a graph."""
+
+    def after_deserialization(self):
+        return _Direct.deserialize_compile_artifacts(self.content)
 
 
 def _say_why(error):
@@ -250,7 +269,12 @@ def _say_why(error):
 def backend(module, inputs, **_):
     """The backend function that Dynamo calls with an FX graph and example inputs."""
     try:
-        return _Direct(module, inputs)
+        compiled = _Direct(module.graph, direct.check(module.graph, inputs))
+        compiled.record([_hint(v) for v in inputs])
     except Exception as error:  # whatever it is: AOTAutograd's way raises what is the user's
         _say_why(error)
-    return _through_aot_autograd(module, inputs)
+        return _through_aot_autograd(module, inputs)
+    if torch._dynamo.config.caching_precompile and hasattr(module, "_backend_id"):
+        with contextlib.suppress(Exception):  # what can't be written is traced again
+            PrecompileContext.record_artifact(_Artifact(module._backend_id, _Direct.serialize_compile_artifacts(compiled)))
+    return compiled

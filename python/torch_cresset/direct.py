@@ -5,6 +5,9 @@ return parts of them in training, that hold modules, higher-order operators or f
 """
 
 import contextlib
+import operator
+import pickle
+import sys
 
 import torch
 from torch.autograd.function import once_differentiable
@@ -19,13 +22,13 @@ class Unusual(Exception):
     """The graph is not one that can be recorded directly."""
 
 
-def check(module, inputs):
-    """Raises Unusual for graphs whose meaning would be lost. Those that can't be recorded for other reasons show it then."""
+def check(graph, inputs):
+    """Whether gradients are wanted. Raises Unusual for graphs whose meaning would be lost; others that can't be recorded show it then."""
     tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
     if any(type(t) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or t.layout != torch.strided or t.device.type != "cpu" or t.is_quantized for t in tensors):
         raise Unusual("an input is no plain tensor on the CPU")
     trains = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
-    for node in module.graph.nodes:
+    for node in graph.nodes:
         if node.op in ("call_module", "get_attr"):
             raise Unusual(f"{node.op} {node.target}")
         if node.op != "call_function":
@@ -114,14 +117,51 @@ def _storages(tensors):
     return {t.untyped_storage()._cdata for t in tensors}
 
 
-def record(module, inputs, trains):
+def to_bytes(graph):
+    """A graph for another process. Raises what can't be written."""
+    def name_of(target):
+        name = torch.fx.node._get_qualified_name(target) if callable(target) else target
+        if callable(target) and _find(name) is not target:
+            raise pickle.PicklingError(f"{target} is not found by its name")
+        return name
+
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    flat = lambda v: torch.fx.node.map_arg(v, lambda node: _Place(place[node]))
+    return pickle.dumps([(node.op, node.name, name_of(node.target), flat(node.args), flat(node.kwargs)) for node in graph.nodes])
+
+
+def from_bytes(data):
+    graph, nodes = torch.fx.Graph(), []
+    for op, name, target, args, kwargs in pickle.loads(data):
+        args, kwargs = (torch.fx.node.map_aggregate(v, lambda part: nodes[part.number] if isinstance(part, _Place) else part) for v in (args, kwargs))
+        nodes.append(graph.create_node(op, _find(target) if op == "call_function" else target, args, kwargs, name))
+    return graph
+
+
+class _Place:
+    """Stands for a node in what is written."""
+
+    def __init__(self, number):
+        self.number = number
+
+
+def _find(name):
+    """The function of a qualified name."""
+    home, _, rest = name.rpartition(".")
+    while home and home not in sys.modules:
+        home, _, part = home.rpartition(".")
+        rest = f"{part}.{rest}"
+    return operator.attrgetter(rest)(sys.modules[home])
+
+
+def record(graph, inputs, trains):
     """What runs the graph for inputs of these sizes, and its results that are no tensors: for each result None or (value,)."""
     _C.begin_capture()
     try:
         stand_ins = [_C.wrap(v.detach()).requires_grad_(trains and v.requires_grad) if isinstance(v, torch.Tensor) else v for v in inputs]
         given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
         with _as_on_cpu():
-            results = _Recorder(module).run(*stand_ins)
+            results = _Recorder(torch.nn.Module(), graph=graph).run(*stand_ins)
         flat = list(results) if isinstance(results, (tuple, list)) else [results]
         outputs = [v for v in flat if isinstance(v, torch.Tensor)]
         others = [None if isinstance(v, torch.Tensor) else (v,) for v in flat]
