@@ -23,6 +23,12 @@ std::array<Axis, 2> axes(llvm::ArrayRef<int64_t> in, llvm::ArrayRef<int64_t> out
   return a;
 }
 
+// The offsets that lie in the input for some window: windows may be much larger than it.
+std::pair<int64_t, int64_t> offsets(const Axis& a) {
+  int64_t first = std::max<int64_t>(0, (a.padding - (a.out - 1) * a.stride + a.dilation - 1) / a.dilation);
+  return {first, std::max(first + 1, std::min(a.kernel, (a.in - 1 + a.padding) / a.dilation + 1))};
+}
+
 // The input at offset (i, j) of every window; `outside` where that lies in the padding.
 Value at_offset(Builder& b, Value x, const std::array<Axis, 2>& axes, int64_t i, int64_t j, Value outside) {
   int64_t rank = rank_of(x), offset[2] = {i, j};
@@ -62,6 +68,64 @@ Value positions(Builder& b, llvm::ArrayRef<int64_t> shape, const std::array<Axis
     return b.add(v, b.constant(c10::Scalar(offset[k] * a.dilation - a.padding), i64, shape));
   };
   return b.add(b.mul(along(0), b.constant(c10::Scalar(axes[1].in), i64, shape)), along(1));
+}
+
+// One axis of windows alone: the other one's are single elements, everywhere.
+std::array<Axis, 2> alone(const Axis& a, int64_t k, int64_t other) {
+  Axis single{other, other, 1, 1, 0, 1};
+  return k == 0 ? std::array<Axis, 2>{a, single} : std::array<Axis, 2>{single, a};
+}
+bool is_small(const std::array<Axis, 2>& axes) { return axes[0].kernel * axes[1].kernel <= 25; }
+
+// A chain for small windows; large ones are summed along one axis after the other, a single one as a whole.
+Value window_sums(Builder& b, Value x, const std::array<Axis, 2>& axes) {
+  auto chain = [&](const std::array<Axis, 2>& a) {
+    Value zero = b.constant(0.0, element_of(x)), sum;
+    auto [top, bottom] = offsets(a[0]);
+    auto [left, right] = offsets(a[1]);
+    for (int64_t i = top; i < bottom; ++i)
+      for (int64_t j = left; j < right; ++j) {
+        Value v = at_offset(b, x, a, i, j, zero);
+        sum = sum ? b.add(sum, v) : v;
+      }
+    return sum;
+  };
+  if (is_small(axes)) return chain(axes);
+  for (int64_t k = 1; k >= 0; --k) {
+    int64_t d = rank_of(x) - 2 + k;
+    auto [first, end] = offsets(axes[k]);
+    if (axes[k].out == 1) x = b.unsqueeze(b.sum(b.slice(x, d, first - axes[k].padding, end - axes[k].padding), {d}), d);
+    else x = chain(alone(axes[k], k, shape_of(x)[rank_of(x) - 1 - k]));
+  }
+  return x;
+}
+// Its adjoint: each window's value at all of its elements.
+Value spread_over_windows(Builder& b, Value g, const std::array<Axis, 2>& axes) {
+  auto chain = [&](const std::array<Axis, 2>& a) {
+    Value sum;
+    auto [top, bottom] = offsets(a[0]);
+    auto [left, right] = offsets(a[1]);
+    for (int64_t i = top; i < bottom; ++i)
+      for (int64_t j = left; j < right; ++j) {
+        Value part = from_offset(b, g, a, i, j);
+        sum = sum ? b.add(sum, part) : part;
+      }
+    return sum;
+  };
+  if (is_small(axes)) return chain(axes);
+  for (int64_t k = 0; k < 2; ++k) {
+    int64_t rank = rank_of(g), d = rank - 2 + k;
+    auto [first, end] = offsets(axes[k]);
+    if (axes[k].out != 1) {
+      g = chain(alone(axes[k], k, shape_of(g)[rank - 1 - k]));
+      continue;
+    }
+    Dims wide(shape_of(g)), low(rank, 0), high(rank, 0), same;
+    wide[d] = end - first, low[d] = first - axes[k].padding, high[d] = axes[k].in - (end - axes[k].padding);
+    for (int64_t i = 0; i < rank; ++i) same.push_back(i);
+    g = b.pad(b.broadcast(g, wide, same), 0, low, high);
+  }
+  return g;
 }
 
 // What each window's sum is divided by, as ATen counts.
@@ -107,8 +171,10 @@ Values max_pool2d_with_indices(Builder& b, Value self, llvm::ArrayRef<int64_t> k
   Value lowest = is_floating(self) ? b.constant(-std::numeric_limits<double>::infinity(), element)
                                    : b.constant(c10::Scalar(std::numeric_limits<int64_t>::min() >> (64 - element.getIntOrFloatBitWidth())), element);
   Value best, index;
-  for (int64_t i = 0; i < a[0].kernel; ++i)
-    for (int64_t j = 0; j < a[1].kernel; ++j) {
+  auto [top, bottom] = offsets(a[0]);
+  auto [left, right] = offsets(a[1]);
+  for (int64_t i = top; i < bottom; ++i)
+    for (int64_t j = left; j < right; ++j) {
       Value v = at_offset(b, self, a, i, j, lowest), p = positions(b, shape, a, i, j);
       if (!best) {
         best = v, index = p;
@@ -129,25 +195,15 @@ Value avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, ll
                  bool count_include_pad, std::optional<int64_t> divisor_override) {
   Dims shape = b.result_shape();
   auto a = axes(shape_of(self), shape, kernel_size, stride, padding, {1});
-  Value x = b.upcast(self), zero = b.constant(0.0, element_of(x)), sum;
-  for (int64_t i = 0; i < a[0].kernel; ++i)
-    for (int64_t j = 0; j < a[1].kernel; ++j) {
-      Value v = at_offset(b, x, a, i, j, zero);
-      sum = sum ? b.add(sum, v) : v;
-    }
+  Value x = b.upcast(self), sum = window_sums(b, x, a);
   return b.convert(b.div(sum, divisor(b, element_of(x), shape, a, count_include_pad, divisor_override)), b.result_element());
 }
 Value avg_pool2d_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
                           llvm::ArrayRef<int64_t> padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
   auto a = axes(shape_of(self), shape_of(grad_output), kernel_size, stride, padding, {1});
-  Value g = b.upcast(grad_output), sum;
+  Value g = b.upcast(grad_output);
   g = b.div(g, divisor(b, element_of(g), shape_of(g), a, count_include_pad, divisor_override));
-  for (int64_t i = 0; i < a[0].kernel; ++i)
-    for (int64_t j = 0; j < a[1].kernel; ++j) {
-      Value part = from_offset(b, g, a, i, j);
-      sum = sum ? b.add(sum, part) : part;
-    }
-  return b.convert(sum, b.result_element());
+  return b.convert(spread_over_windows(b, g, a), b.result_element());
 }
 
 Value _adaptive_avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size) {

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 import torch_cresset
-from conftest import fallbacks
+from conftest import fallbacks, same
 
 
 def names(function, *inputs):
@@ -189,3 +189,14 @@ def test_gradients_below_a_dispatch_mode(operator):
         (found,) = torch.autograd.grad(getattr(F, operator)(on_device, y.to("cresset")), on_device)
     torch.testing.assert_close(found.cpu(), expected)
     assert expected.abs().max() > 0
+
+
+@pytest.mark.parametrize("arguments", [dict(kernel_size=1280, ceil_mode=True), dict(kernel_size=7, stride=2, padding=3), dict(kernel_size=(9, 2), stride=(1, 2), count_include_pad=False, padding=(3, 1)), dict(kernel_size=(2, 20), ceil_mode=True, divisor_override=3)])
+def test_large_pooling_windows(arguments):
+    """Also larger than the image, which EfficientNet's are: nothing is emitted for what no window meets."""
+    x = torch.randn(2, 3, 7, 9)
+    same(lambda x: F.avg_pool2d(x, **arguments), x)
+    same(lambda x: gradients(lambda x: F.avg_pool2d(x, **arguments), x), x)
+    largest = {k: v for k, v in arguments.items() if k not in ("count_include_pad", "divisor_override")}
+    same(lambda x: gradients(lambda x: F.max_pool2d(x, **largest), x), x)
+    assert not fallbacks()
