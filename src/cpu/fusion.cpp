@@ -134,7 +134,7 @@ class Fuser {
       bool alone = !escapes && llvm::all_of(uses, [&](const Use& u) { return u.fusion == first && takes_inline(u, op); });
       bool repeated = !is_aligned_reader(*first, uses);
       // A channel's scale, say, which all of its positions share.
-      bool shared = shaped(op->getResult(0)).getNumElements() * 64 <= product(first->shape) && has_expensive_part(op);
+      bool shared = shaped(op->getResult(0)).getNumElements() * 32 <= product(first->shape) && has_expensive_part(op);
       if (alone && !shared && !(repeated && is_expensive(op)) && inline_depth(op) < 24) return join(op, *first, Fusion::Inline);
     }
     Fusion& fusion = start(op, Fusion::Rows, Fusion::Element);
