@@ -475,6 +475,8 @@ llvm::Error emit_convolution(KernelContext& c) {
     emit_depthwise(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
   } else if (by_planes && is_winograd(g, c.k.target)) {
     emit_winograd(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
+  } else if (product_shape(op) && !by_planes && is_depthwise_gradient(g, c.k.target)) {
+    emit_depthwise_gradient(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()));
   } else {
     Kernel whole = c.kernel;
     for (const Geometry& phase : g.phases()) {
