@@ -47,6 +47,9 @@ int epilogue_streams(const Fusion& fusion);
 
 llvm::Error emit_rows(KernelContext& c);
 llvm::Error emit_reduce(KernelContext& c);
+/// Of the last dimensions as one: whether emit_plane_reduction does it.
+bool reduces_planes(const Fusion& fusion, const Target& target);
+void emit_plane_reduction(KernelContext& c);
 llvm::Error emit_concatenate(KernelContext& c);
 llvm::Error emit_dot(KernelContext& c);
 llvm::Error emit_convolution(KernelContext& c);

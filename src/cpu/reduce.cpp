@@ -49,6 +49,7 @@ Indices delinearise(KernelEmitter& k, ArrayRef<int64_t> shape, IR flat) {
 
 llvm::Error emit_reduce(KernelContext& c) {
   auto& k = c.k;
+  if (reduces_planes(c.fusion, k.target)) return emit_plane_reduction(c), llvm::Error::success();
   auto op = cast<ReduceOp>(c.fusion.roles.back().first);
   auto input = shaped(op.getInputs()[0]), output = shaped(op.getResult(0));
   SmallVector<int64_t> reduced(op.getDimensions()), kept;
