@@ -12,9 +12,19 @@ int64_t equal_part(int64_t n, int64_t most, int64_t unit) {
   return std::max(unit, round_up(ceil_div(n, ceil_div(n, std::max(most, unit))), unit));
 }
 
+// Four rows by three vectors where six by two would compute more that nobody wants: 128 rows are 22 times six.
+int64_t most_rows(KernelEmitter& k, const MatmulSpec& s) {
+  if (k.target.registers == 32 || s.pack_b) return 0;
+  auto computed = [&](int64_t rows) {
+    Panels p(k, s, rows);
+    return double(round_up(s.m, p.mr)) * double(round_up(s.n, p.nr));
+  };
+  return computed(4) < 0.98 * computed(6) ? 4 : 0;
+}
+
 class MatmulEmitter {
  public:
-  MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(c.k, s), mr_(p_.mr), nr_(p_.nr) {}
+  MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(c.k, s, most_rows(c.k, s)), mr_(p_.mr), nr_(p_.nr) {}
 
   void emit() {
     c_.kernel.cost = 0.25 * s_.batch * s_.m * s_.n * s_.k / (p_.grid ? 16 : p_.depth);
@@ -39,8 +49,8 @@ class MatmulEmitter {
  private:
   void choose_blocks() {
     bool many = k_.target.registers == 32;
-    // A panel of B takes half of the L1 cache.
-    int64_t panel = (p_.grid ? 32 : many ? 36 : 16) * 1024;
+    // A panel of B takes half of the L1 cache, or three quarters with tiles of fewer rows, which read less of A.
+    int64_t panel = (p_.grid ? 32 : many ? 36 : p_.vectors > 2 ? 24 : 16) * 1024;
     kc_ = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1));
     // Each row of blocks packs its part of B again and each column its part of A: large blocks, in as many tasks as keep all threads busy to the end.
     // That packed A then comes from L3 does not show, it is read in order.
@@ -49,7 +59,7 @@ class MatmulEmitter {
     auto consider = [&](int64_t mc, int64_t nb) {
       int64_t pack_a = p_.grid ? 100 : 12, pack_b = p_.grid ? 100 : s_.pack_b ? 28 : 12;  // multiply-adds in the time of packing an element; windows are looked for in the input
       int64_t tasks = s_.batch * ceil_div(s_.m, mc) * ceil_div(s_.n, nb);
-      double waiting = threads > 1 ? 0.15 : 0;  // for the last task, in tasks
+      double waiting = threads > 1 ? 0.05 : 0;  // for the last task, in tasks
       double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + pack_a * mc + pack_b * nb);
       if (!mc_ || time < best) best = time, mc_ = mc, nb_ = nb;
     };
@@ -59,8 +69,8 @@ class MatmulEmitter {
     };
     // Tiles take an element of A from L2 every other cycle: there it is to stay, next to sums or, where these are complete after one block of K, without them.
     int64_t most_columns = s_.pack_b ? (p_.grid ? 256 : many ? 480 : 400) : (many ? 960 : 1024);
-    int64_t most_rows = p_.grid ? (is_split() ? 512 : 1024) : s_.pack_b ? (many ? 384 : 264) : (many ? 768 : 512);
-    parts(s_.m, by_rows() ? 192 : most_rows, mr_, 2 * threads, [&](int64_t mc) {
+    int64_t rows = p_.grid ? (is_split() ? 512 : 1024) : s_.pack_b ? (many ? 384 : 264) : (many ? 768 : 512);
+    parts(s_.m, by_rows() ? 192 : rows, mr_, 2 * threads, [&](int64_t mc) {
       parts(s_.n, most_columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
     // Few columns use an element of A too seldom to pay for packing it.

@@ -8,7 +8,7 @@ namespace cresset::cpu {
 
 using namespace mlir;
 
-Panels::Panels(KernelEmitter& k, const MatmulSpec& spec) : k_(k), b_(k.b), s_(spec) {
+Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows) : k_(k), b_(k.b), s_(spec) {
   type = k.compute_type(s_.type);
   depth = k.target.bf16_dot != Target::None && s_.a_type.isBF16() && s_.b_type.isBF16() && type->isFloatTy() ? 2 : 1;
   unit = depth == 2 ? k.b.getInt32Ty() : type;
@@ -21,7 +21,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec) : k_(k), b_(k.b), s_(sp
   }
   // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
   bool many = k.target.registers == 32;
-  mr = std::clamp<int64_t>(s_.m, 1, many ? 8 : 6);
+  mr = std::clamp<int64_t>(s_.m, 1, most_rows ? most_rows : many ? 8 : 6);
   int most = many ? 24 / std::max<int64_t>(mr, 4) : 12 / std::max<int64_t>(mr, 3);
   auto width = [&](int v) { return (s_.n + v * lanes - 1) / (v * lanes) * v; };  // vectors of a row, idle ones included
   vectors = most;

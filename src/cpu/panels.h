@@ -48,7 +48,8 @@ struct MatmulSpec {
 /// For AMX a panel of B is the same, the rows of a panel of A are divided into tiles, [k / 32][tile][row][32], and both end with zeros.
 class Panels {
  public:
-  Panels(KernelEmitter& k, const MatmulSpec& spec);
+  /// `most_rows` of a tile; 0: as many as make the least of loads.
+  Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows = 0);
 
   /// The sums of a panel of A and one of B, as AMX holds them.
   struct Grid {

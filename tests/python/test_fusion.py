@@ -32,7 +32,7 @@ def check(function, arguments, kernels, dtype=torch.float32):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("rows, inner, columns", [(1, 7, 5), (6, 16, 16), (37, 100, 51), (8, 64, 1), (1, 300, 700), (130, 33, 17), (3, 1, 9)])
+@pytest.mark.parametrize("rows, inner, columns", [(1, 7, 5), (6, 16, 16), (37, 100, 51), (8, 64, 1), (1, 300, 700), (130, 33, 17), (3, 1, 9), (70, 96, 2), (20, 64, 130), (64, 40, 72)])
 def test_linear_with_bias_activation_and_residual_is_one_kernel(rows, inner, columns, dtype):
     torch.manual_seed(0)
     x, w, b, r = torch.randn(rows, inner), torch.randn(columns, inner) / inner**0.5, torch.randn(columns), torch.randn(rows, columns)
