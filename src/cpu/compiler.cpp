@@ -401,7 +401,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
     }
   }
   program->composites_ = report.fates();
-  program->stats_ = {size_t(plan.arena_bytes), size_t(plan.temporary_bytes), int(program->launches.size()), int(kernels->size()),
+  program->stats_ = {size_t(plan.arena_bytes), size_t(plan.temporary_bytes), size_t(plan.donated_bytes), int(program->launches.size()), int(kernels->size()),
                      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
   return program;
 }

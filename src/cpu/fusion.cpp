@@ -199,6 +199,9 @@ class Fuser {
         if (isa<PadOp>(use.user) && use.operand == 1) return is_splat(op);
         return is_view(op) && use.operand < (use.fusion->kind == Fusion::AttentionGradient ? 6 : 3) && feeds_product(use.user, *use.fusion) && is_strided(op, *use.fusion);
       case Fusion::Composite: return isa<ReshapeOp>(op);
+      case Fusion::Scatter:
+        if (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) return true;  // what is scattered into
+        [[fallthrough]];
       default: return isa<ReshapeOp>(op) || (is_splat(op) && shaped(op->getResult(0)).getRank() == 0);  // the same bytes: see Slots
     }
   }

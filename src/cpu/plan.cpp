@@ -117,6 +117,7 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
     }
     if (direct) {
       plan.places[v] = {Place::Output, int64_t(j)};
+      if (aliased[j] >= 0) plan.donated_bytes += value_bytes(v);
     } else {
       held[v] = 1;
       plan.copies.push_back({{}, int(j), value_bytes(v)});

@@ -24,6 +24,7 @@ struct BufferPlan {
   std::vector<mlir::Value> constants;
   std::vector<Copy> copies;
   int64_t arena_bytes = 0, temporary_bytes = 0;
+  int64_t donated_bytes = 0;  ///< of outputs that are written over an input
 };
 
 /// Moves kernels that overwrite an input behind those that still read it, where nobody in between needs what they compute.

@@ -54,7 +54,8 @@ Values adam(Builder& b, Tensors self, Tensors grads, Tensors exp_avgs, Tensors e
   // In double: 1 - 0.999 in f32 is wrong in the fifth digit.
   Value step = b.convert(b.reshape(state_steps[0], {}), b.ops.getF64Type());
   auto correction = [&](double beta) { return b.sub(b.like(1, step), b.pow(b.like(beta, step), step)); };
-  Value denominator = b.add(b.div(b.sqrt(root), u.everywhere(b.sqrt(correction(beta2)))), eps);
+  Value root_scale = b.sqrt(correction(beta2));  // its reciprocal once, not a division for each element
+  Value denominator = b.add(b.mul(b.sqrt(root), u.everywhere(b.div(b.like(1, root_scale), root_scale))), eps);
   p = b.sub(p, b.div(b.mul(m, u.everywhere(b.div(rate, correction(beta1)))), denominator));
   return {u.result(p, self[0], 0), u.unscaled(grads[0]), u.result(m, exp_avgs[0], 2), u.result(v, exp_avg_sqs[0], 3), u.result(amsgrad ? greatest : v, amsgrad ? largest : Value(), 4)};
 }

@@ -87,7 +87,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     for (const auto& r : trace::compile_records())
       all.append(py::dict(py::arg("hash") = r.hash, py::arg("nodes") = r.nodes, py::arg("seconds") = r.seconds, py::arg("why") = r.why, py::arg("where") = r.where,
                           py::arg("path") = r.path, py::arg("kernels") = r.stats.kernels, py::arg("unique_kernels") = r.stats.unique_kernels,
-                          py::arg("arena_bytes") = r.stats.arena_bytes));
+                          py::arg("arena_bytes") = r.stats.arena_bytes, py::arg("temporary_bytes") = r.stats.temporary_bytes, py::arg("donated_bytes") = r.stats.donated_bytes));
     return all;
   });
   m.def("begin_profile", &begin_profile);

@@ -21,6 +21,7 @@ struct Port {
 struct ProgramStats {
   size_t arena_bytes = 0;      ///< planned temporary memory
   size_t temporary_bytes = 0;  ///< sum of all temporaries before reuse
+  size_t donated_bytes = 0;    ///< of results that overwrite inputs nobody else holds
   int kernels = 0;             ///< kernel launches in a run
   int unique_kernels = 0;      ///< kernels compiled
   double compile_seconds = 0;

@@ -570,7 +570,7 @@ std::string metrics_report() {
   out << "Programs compiled\n";
   for (const CompileRecord& r : compile_records())
     out << "  " << r.hash.substr(0, 8) << "  " << r.nodes << " operators, " << r.stats.kernels << " kernels (" << r.stats.unique_kernels << " unique), "
-        << r.seconds << " s, arena " << (r.stats.arena_bytes >> 20) << " MiB of " << (r.stats.temporary_bytes >> 20) << " MiB of temporaries: " << r.why
+        << r.seconds << " s, arena " << (r.stats.arena_bytes >> 20) << " MiB of " << (r.stats.temporary_bytes >> 20) << " MiB of temporaries, " << (r.stats.donated_bytes >> 20) << " MiB written over inputs: " << r.why
         << (r.where.empty() ? "" : "; first recorded otherwise: ") << r.where << "\n";
   {
     std::lock_guard lock(trace_mutex());
