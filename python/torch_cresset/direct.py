@@ -10,7 +10,6 @@ import pickle
 import sys
 
 import torch
-from torch.autograd.function import once_differentiable
 
 from . import _C
 from .recorder import _DEVICE
@@ -87,14 +86,16 @@ class _Training:
         return list(_Step.apply(self, *tensors)) if self.forward.takes(tensors) else None
 
 
+_SECOND = b"cresset: a compiled function has no second derivatives; leave what they are taken of out of torch.compile, or run it on the device"
+
+
 class _Step(torch.autograd.Function):
     @staticmethod
     def forward(ctx, programs, *tensors):
         results = programs.forward.run(list(tensors))
         outputs, saved = results[:len(programs.differentiable)], results[len(programs.differentiable):]
         # A result that is saved shares its memory: whoever overwrites it must hear of it.
-        saved_at = {s.data_ptr() for s in saved}
-        watched = [t for t in outputs if t.data_ptr() in saved_at]
+        watched = [t for t in outputs if any(s.data_ptr() <= t.data_ptr() < s.data_ptr() + s.nbytes for s in saved)]
         ctx.programs, ctx.watched = programs, len(watched)
         ctx.save_for_backward(*[tensors[i] for i in programs.used], *saved, *watched)
         ctx.mark_non_differentiable(*[t for t, d in zip(outputs, programs.differentiable) if not d])
@@ -102,15 +103,22 @@ class _Step(torch.autograd.Function):
 
     @staticmethod
     @torch._dynamo.disable
-    @once_differentiable
     def backward(ctx, *gradients):
+        with torch.no_grad():
+            found = _Step.gradients(ctx, gradients)
+        if torch.is_grad_enabled():  # create_graph: whoever differentiates these is told, and not given zeros
+            found = [None if g is None else torch._C._functions.DelayedError(_SECOND, 1)(g.requires_grad_()) for g in found]
+        return None, *found
+
+    @staticmethod
+    def gradients(ctx, gradients):
         programs, saved = ctx.programs, ctx.saved_tensors
         tangents = [g for g, d in zip(gradients, programs.differentiable) if d]
         for i, (shape, stride) in enumerate(programs.layouts):
             if tangents[i].stride() != stride:
                 tangents[i] = torch.empty_strided(shape, stride, dtype=tangents[i].dtype).copy_(tangents[i])
         found = iter(programs.backward.run([*saved[:len(saved) - ctx.watched], *tangents]))
-        return (None, *[next(found) if w else None for w in programs.wanted])
+        return [next(found) if w else None for w in programs.wanted]
 
 
 def _storages(tensors):

@@ -1,0 +1,256 @@
+"""torch.compile without AOTAutograd: what is recorded directly, that it means what eager PyTorch means, and what goes AOTAutograd's way."""
+
+import copy
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import torch_cresset
+from conftest import fallbacks
+
+
+def compiled(f, **options):
+    return torch.compile(f, backend="cresset", **options)
+
+
+def traced_by_aot_autograd():
+    return torch_cresset.counters().get("cresset.aot_autograd", 0)
+
+
+class Block(torch.nn.Module):
+    def __init__(self, size=32, p=0.0):
+        super().__init__()
+        self.norm, self.up, self.down, self.p = torch.nn.LayerNorm(size), torch.nn.Linear(size, 2 * size), torch.nn.Linear(2 * size, size), p
+        self.unused = torch.nn.Parameter(torch.zeros(3))
+
+    def forward(self, x):
+        return x + F.dropout(self.down(F.gelu(self.up(self.norm(x)), approximate="tanh")), self.p, self.training)
+
+
+def gradients(model, x):
+    model.zero_grad()
+    x = x.clone().requires_grad_()
+    loss = model(x).square().mean()
+    loss.backward()
+    return [loss.detach(), x.grad, *[p.grad for p in model.parameters()]]
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_results_and_gradients_are_eager_s(training):
+    model, x = Block().train(training), torch.randn(4, 32)
+    fast = compiled(copy.deepcopy(model), fullgraph=True)
+    for expected, actual in zip(gradients(model, x), gradients(fast, x), strict=True):
+        assert (expected is None) == (actual is None)  # of a parameter that is not used
+        if expected is not None:
+            torch.testing.assert_close(actual, expected)
+    with torch.no_grad():
+        torch.testing.assert_close(fast(x), model(x))
+    assert not traced_by_aot_autograd() and not fallbacks()
+
+
+def test_whole_operators_are_computed_once_and_pieces_again():
+    def hand_written(x, w):
+        y = x @ w
+        return 0.5 * y * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (y + 0.044715 * y**3)))
+
+    x, w = torch.randn(64, 32), torch.randn(32, 32, requires_grad=True)
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(hand_written)(x, w), hand_written(x, w))
+    torch_cresset._C.begin_watch()
+    compiled(hand_written)(x, w).sum().backward()
+    names = [fate[0] for program in torch_cresset._C.end_watch() for fate in program]
+    assert names.count("aten.gelu") == 1 and names.count("aten.gelu_backward") == 1
+    expected = w.grad.clone()
+    w.grad = None
+    hand_written(x, w).sum().backward()
+    torch.testing.assert_close(expected, w.grad)
+
+
+def test_dropout_draws_anew_and_its_gradient_knows_the_mask():
+    f = compiled(lambda x: F.dropout(x, 0.5, True))
+    x = torch.ones(1000, requires_grad=True)
+    masks = []
+    for _ in range(3):
+        x.grad = None
+        y = f(x)
+        y.sum().backward()
+        assert torch.equal(x.grad, y)
+        masks.append(y.detach())
+    assert not torch.equal(masks[0], masks[1]) and not torch.equal(masks[1], masks[2])
+    assert not traced_by_aot_autograd()
+
+
+def test_several_results_of_which_some_have_no_gradient():
+    def f(x):
+        y = x.sin()
+        return y, y.argmax(-1), (y * 2).detach(), y.sum(-1), 7
+
+    x, z = torch.randn(3, 5, requires_grad=True), torch.randn(3, 5)
+    actual, expected = compiled(f)(x), f(x)
+    for a, e in zip(actual, expected):
+        assert a.requires_grad == e.requires_grad and torch.allclose(a, e) if isinstance(e, torch.Tensor) else a == e
+    (g,) = torch.autograd.grad(actual[3], x, z.sum(-1), retain_graph=True)  # nothing arrives for the first
+    torch.testing.assert_close(g, torch.autograd.grad(expected[3], x, z.sum(-1), retain_graph=True)[0])
+    again = torch.autograd.grad(actual[0], x, z.t().contiguous().t())[0]  # of other strides
+    torch.testing.assert_close(again, torch.autograd.grad(expected[0], x, z)[0])
+
+
+def test_what_is_overwritten_before_the_backward_is_an_error():
+    f = compiled(lambda x: torch.softmax(x, -1))
+    y = f(torch.randn(8, requires_grad=True))
+    with torch.no_grad():
+        y.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    w = torch.randn(8, requires_grad=True)
+    y = compiled(lambda w: w * w)(w)
+    with torch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_second_derivatives_are_refused():
+    x = torch.randn(8, requires_grad=True)
+    (g,) = torch.autograd.grad(compiled(torch.sin)(x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="second derivatives"):
+        (g.sum() + x.sum()).backward()
+
+
+def test_gradients_are_off_and_on_within():
+    def f(x):
+        with torch.no_grad():
+            scale = x.abs().amax()
+        return x / scale
+
+    x = torch.randn(8, requires_grad=True)
+    (actual,), (expected,) = (torch.autograd.grad(g(x).sum(), x) for g in (compiled(f), f))
+    torch.testing.assert_close(actual, expected)
+    assert torch.is_grad_enabled()
+
+    def inside_out(x):
+        with torch.enable_grad():
+            return x * x
+
+    with torch.no_grad():
+        assert compiled(inside_out)(x).requires_grad
+
+
+@pytest.mark.parametrize("f", [lambda x: (x.view(-1), x + 1), lambda x: (x, x * 2), lambda x: (lambda y: (y, y[0]))(x * 2)], ids=["view", "input", "parts"])
+def test_results_that_are_views_stay_views(f):
+    for grad in (False, True):
+        x = torch.randn(4, 4, requires_grad=grad)
+        actual, expected = compiled(f)(x), f(x)
+        for a, e in zip(actual, expected):
+            torch.testing.assert_close(a, e)
+            assert (a.data_ptr() == x.data_ptr()) == (e.data_ptr() == x.data_ptr()) and a.requires_grad == grad
+        assert (actual[0].data_ptr() == actual[1].data_ptr()) == (expected[0].data_ptr() == expected[1].data_ptr())
+
+
+def test_inputs_that_are_written_to():
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU()).train()
+    other, x = copy.deepcopy(model), torch.randn(2, 3, 8, 8)
+    fast = compiled(other)
+    for _ in range(3):
+        torch.testing.assert_close(fast(x), model(x))
+    torch.testing.assert_close(other[1].running_var, model[1].running_var)
+    assert other[1].num_batches_tracked == 3
+    a, b = torch.zeros(3), torch.zeros(3)
+    with torch.no_grad():
+        compiled(lambda t: t.add_(1).mul(2))(a), compiled(lambda t: t.add_(1).mul(2))(a)
+    assert torch.equal(a, b + 2)
+
+
+def test_what_is_made_within_is_made_on_the_device():
+    def f(x):
+        n = x.size(-1)
+        mask = torch.tril(torch.ones(n, n, dtype=torch.bool))
+        bias = torch.tensor([1.0, 2.0]).sum() + torch.arange(n, device=x.device) + torch.zeros(n, device="cpu")
+        return x.masked_fill(~mask, -1.0).to("cpu") + bias.to(x.device)
+
+    x = torch.randn(2, 5, 5)
+    torch.testing.assert_close(compiled(f, fullgraph=True)(x), f(x))
+    assert not traced_by_aot_autograd() and not fallbacks()
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_autocast_inside_and_outside(training):
+    model, x = Block(), torch.randn(4, 32)
+
+    def inside(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return model(x)
+
+    def outside(f):
+        def call(x):
+            with torch.autocast("cpu", torch.bfloat16):
+                return f(x)
+        return call
+
+    for expected, actual in ((inside, compiled(inside)), (outside(model), outside(compiled(model)))):
+        with torch.set_grad_enabled(training):
+            e, a = expected(x), actual(x)
+        assert a.dtype == e.dtype
+        torch.testing.assert_close(a, e, atol=2e-2, rtol=2e-2)
+        if training:
+            for p, q in zip(torch.autograd.grad(a.float().sum(), list(model.parameters()), allow_unused=True), torch.autograd.grad(e.float().sum(), list(model.parameters()), allow_unused=True)):
+                assert (p is None) == (q is None)
+                if p is not None:
+                    assert p.dtype == q.dtype
+                    torch.testing.assert_close(p, q, atol=5e-2, rtol=5e-2)
+    assert not traced_by_aot_autograd()
+
+
+def test_other_sizes_compile_only_what_they_change():
+    model = Block()
+    fast = compiled(model)
+    graphs = torch._dynamo.utils.counters["stats"]
+    before = graphs["unique_graphs"]
+    for batch in (2, 3, 5, 5, 9):
+        x = torch.randn(batch, 4, 32)
+        for e, a in zip(gradients(model, x), gradients(fast, x)):
+            if e is not None:
+                torch.testing.assert_close(a, e)
+    assert graphs["unique_graphs"] - before == 2  # the second has symbolic sizes
+    assert not traced_by_aot_autograd()
+
+
+CACHED = """
+import sys, torch, torch_cresset
+import torch.nn.functional as F
+torch.manual_seed(0)
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+    def forward(self, x):
+        return F.gelu(self.linear(x)).sum()
+model, x = Model(), torch.randn(4, 8)
+fast = torch.compile(model, backend="cresset")
+fast(x).backward()
+got = model.linear.weight.grad.clone()
+model.zero_grad()
+model(x).backward()
+torch.testing.assert_close(got, model.linear.weight.grad)
+torch.compiler.save_cache_artifacts()
+print(torch._dynamo.utils.counters["stats"].get("unique_graphs", 0), torch_cresset.counters().get("cresset::gelu", 0), torch_cresset.counters().get("cresset.kernel_compile", 0))
+"""
+
+
+def test_dynamo_s_cache_serves_the_next_process(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(CACHED)
+
+    def run():
+        environment = os.environ | {"TORCH_CACHING_PRECOMPILE": "1", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "dynamo"), "CRESSET_CACHE_DIR": str(tmp_path / "kernels")}
+        result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, env=environment)
+        assert result.returncode == 0, result.stderr
+        return [int(n) for n in result.stdout.split()]
+
+    graphs, recorded, kernels = run()
+    assert graphs == 1 and recorded and kernels
+    assert run() == [0, recorded, 0]  # nothing traced by Dynamo, recorded again, no kernel compiled
