@@ -205,6 +205,9 @@ def _hint(value):
     return value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else value
 
 
+_MANY_SIZES, _MOST_SIZES = 32, 256  # of a graph's inputs: from which on it is said, and how many are kept
+
+
 class _Direct(SerializableCallable):
     """A graph of Dynamo's without AOTAutograd: the programs for each set of sizes it is called with. Raises what keeps it from being recorded directly.
 
@@ -227,6 +230,11 @@ class _Direct(SerializableCallable):
         self.numbers = [i for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor)]
         programs = direct.record(self.graph, inputs, self.trains)
         self.programs.setdefault(self.key(inputs), []).append(programs)
+        sizes = sum(map(len, self.programs.values()))
+        if sizes == _MANY_SIZES:
+            warnings.warn(f"cresset: a graph has been compiled for {sizes} sizes of its inputs, and each further one costs a compile; pad them to fewer, as to multiples of 64")
+        if sizes > _MOST_SIZES:
+            self.programs.pop(next(iter(self.programs)))
         return programs
 
     def key(self, inputs):

@@ -126,6 +126,7 @@ class Fuser {
     bool free = is_view(op) || isa<IotaOp>(op) || is_splat(op);
     if (free && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
       for (const Use& u : uses) join(op, *u.fusion, role_in(op, uses, *u.fusion).value_or(Fusion::Inline));
+      evaluations_[op] = evaluations(uses);
       return;
     }
     if (!uses.empty()) {
@@ -135,11 +136,27 @@ class Fuser {
       bool repeated = !is_aligned_reader(*first, uses);
       // A channel's scale, say, which all of its positions share.
       bool shared = shaped(op->getResult(0)).getNumElements() * 32 <= product(first->shape) && has_expensive_part(op);
-      if (alone && !shared && !(repeated && is_expensive(op)) && inline_depth(op) < 24) return join(op, *first, Fusion::Inline);
+      if (alone && !shared && !(repeated && is_expensive(op)) && inline_depth(op) < 24 && evaluations(uses) <= kMostEvaluations) {
+        evaluations_[op] = evaluations(uses);
+        return join(op, *first, Fusion::Inline);
+      }
     }
     Fusion& fusion = start(op, Fusion::Rows, Fusion::Element);
     fusion.shape.assign(shaped(op->getResult(0)).getShape().begin(), shaped(op->getResult(0)).getShape().end());
     if (fusion.shape.empty()) fusion.shape.push_back(1);
+  }
+
+  // How often a kernel computes this for one of its elements: once for all that read it where they are, once more for each that reads it elsewhere. The steps of a
+  // cumulative sum would double it each time.
+  static constexpr int64_t kMostEvaluations = 16;
+  int64_t evaluations(ArrayRef<Use> uses) {
+    int64_t here = 0, elsewhere = 0;
+    for (const Use& u : uses) {
+      int64_t times = std::max<int64_t>(1, evaluations_.lookup(u.user));
+      if (is_elementwise(u.user)) here = std::max(here, times);
+      else elsewhere += times;
+    }
+    return here + elsewhere;
   }
 
   void place_row_reduction(Operation* op, ArrayRef<Use> uses) {
@@ -316,6 +333,7 @@ class Fuser {
   std::vector<std::unique_ptr<Fusion>> fusions_;
   DenseMap<Operation*, int> positions_;
   DenseMap<Operation*, llvm::SmallSetVector<Fusion*, 2>> homes_;
+  DenseMap<Operation*, int64_t> evaluations_;  // of what is computed as part of its users
 };
 
 }  // namespace

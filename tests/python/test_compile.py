@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 import torch_cresset
+import torch_cresset.compile
 from conftest import fallbacks
 
 
@@ -217,6 +218,16 @@ def test_other_sizes_compile_only_what_they_change():
                 torch.testing.assert_close(a, e)
     assert graphs["unique_graphs"] - before == 2  # the second has symbolic sizes
     assert not traced_by_aot_autograd()
+
+
+def test_many_sizes_are_bounded_and_said(monkeypatch):
+    monkeypatch.setattr(torch_cresset.compile, "_MANY_SIZES", 4)
+    monkeypatch.setattr(torch_cresset.compile, "_MOST_SIZES", 5)
+    f = compiled(lambda x: F.softmax(x, -1) * 2, dynamic=True)
+    with pytest.warns(UserWarning, match="4 sizes.*pad them"):
+        for n in (*range(2, 12), 2):
+            x = torch.randn(3, n)
+            torch.testing.assert_close(f(x), F.softmax(x, -1) * 2)
 
 
 CACHED = """
