@@ -143,7 +143,10 @@ class MatmulEmitter {
     IR first = k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), share);
     for (int64_t i = 0; i < share; ++i) {
       IR line = k_.add(first, k_.i64(i)), k = b_.CreateURem(line, k_.i64(along_k)), column = b_.CreateUDiv(line, k_.i64(along_k));
-      IR offset = s_.b_offset(at.batch, b_.CreateAdd(at.k0, k_.mul(k, s_.b_unit_k ? elements : 1)), b_.CreateAdd(n, k_.mul(column, s_.b_unit_k ? 1 : elements)));
+      IR row = k_.mul(k, s_.b_unit_k ? elements : 1), to = k_.mul(column, s_.b_unit_k ? 1 : elements);
+      IR& along = s_.b_unit_k ? row : to;
+      along = k_.add(along, k_.i64(elements - 1));  // where rows begin within a line, the first of its elements came with the panel before
+      IR offset = s_.b_offset(at.batch, b_.CreateAdd(at.k0, row), b_.CreateAdd(n, to));
       k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, offset));
     }
   }
