@@ -174,3 +174,33 @@ def test_the_steps_of_a_cumulative_sum_do_not_double_in_one_kernel():
     (record,) = torch_cresset.compile_records()[-1:]
     assert 2 <= record["kernels"] <= 3  # one would read 512 elements for each
     assert torch.equal(x.cumsum(-1).cpu(), x.cpu().cumsum(-1))
+
+
+@pytest.mark.parametrize("rows, width, shape, padding", [(5000, 48, (2, 32), None), (1000, 33, (16,), 3), (4096, 16, (1,), None), (300, 8, (7,), None)])
+@pytest.mark.parametrize("by_frequency", [False, True])
+def test_an_embeddings_gradient(rows, width, shape, padding, by_frequency):
+    """Also where it is added to another one, as of tied weights; rows that come several times are summed up."""
+    torch.manual_seed(0)
+    weight, index, gradient = torch.randn(rows, width), torch.randint(0, rows, shape), torch.randn(*shape, width)
+    index.flatten()[-1] = index.flatten()[0]
+    if padding is not None:
+        index.flatten()[1:4] = padding
+
+    def derive(weight, index, gradient, tied):
+        p = weight.detach().requires_grad_()
+        loss = (F.embedding(index, p, padding_idx=padding, scale_grad_by_freq=by_frequency) * gradient).sum()
+        (loss + (p * p).sum() if tied else loss).backward()
+        return p.grad
+
+    for tied in (False, True):
+        moved = [t.to("cresset") for t in (weight, index, gradient)]
+        torch.testing.assert_close(derive(*moved, tied).cpu(), derive(weight, index, gradient, tied))
+
+
+@pytest.mark.parametrize("shape, dims", [((37, 100), 0), ((128, 3072), 0), ((7, 33, 50), (0, 1)), ((64, 10), 0), ((5, 70, 17), 1), ((4, 9), 0), ((9, 8), 0)])
+def test_sums_of_columns(shape, dims):
+    """Whole vectors, several at a time, the last ones computed twice, and fewer columns than a vector has."""
+    torch.manual_seed(0)
+    x = torch.randn(shape)
+    for function in (lambda x: x.sum(dims), lambda x: x.amax(dims), lambda x: (x * x + 1).sum(dims)):
+        torch.testing.assert_close(function(x.to("cresset")).cpu(), function(x))

@@ -85,6 +85,18 @@ def test_updates_wait_for_the_last_reader():
     assert len(steps) >= 2 and max(steps) < 5 * MIB and min(steps) < MIB  # of the weights, 4 MiB each, one is a temporary in the first step and none in later ones
 
 
+def test_reports_say_what_is_written_over_inputs():
+    parameter = torch.nn.Parameter(torch.randn(1024, 512).to("cresset"))
+    optimizer = torch.optim.AdamW([parameter], fused=True)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (parameter * 2).sum().backward()
+        optimizer.step()
+    # The parameter and its two averages; besides them only the step's number.
+    assert 6 * MIB <= torch_cresset.compile_records()[-1]["donated_bytes"] <= 6 * MIB + 64
+    assert "6 MiB written over inputs" in torch_cresset.metrics_report()
+
+
 def test_threads_are_pytorchs():
     script = """
     import torch, torch_cresset
