@@ -1,8 +1,8 @@
 """torch.compile(model, backend="cresset"): inference and training from the same lowerings as the device.
 
-Dynamo guards and AOTAutograd splits forward and backward; each graph is recorded once on stand-ins for its inputs and becomes
-one program, which is then called directly. CPU tensors go in and come out without copies. An operator that is not lowered runs
-eagerly between two programs, counted and named once in a warning.
+Dynamo guards; each graph is recorded once on stand-ins for its inputs, with its gradients, and becomes one program or two, which are then called
+directly (direct.py). AOTAutograd traces what can't be recorded so: then an operator that is not lowered runs eagerly between two programs, counted and
+named once in a warning. CPU tensors go in and come out without copies.
 """
 
 import contextlib
