@@ -1,5 +1,6 @@
 // Random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011) spelled in integer
-// operations, so that every compiler draws the same bits. Element i takes word i mod 4 of block i div 4 + offset.
+// operations, so that every compiler draws the same bits. Of n blocks, element i takes word i div n of block i mod n + offset:
+// neighbours are of neighbouring blocks, and so of one vector.
 #include <cmath>
 
 #include "generated/lowerings.h"
@@ -26,9 +27,7 @@ Value philox(Builder& b, int64_t n, const Scalar& seed, const Scalar& offset) {
     k0 = b.add(k0, constant(0x9E3779B9ll, u32));
     k1 = b.add(k1, constant(0xBB67AE85ll, u32));
   }
-  Values words;
-  for (Value& w : c) words.push_back(b.reshape(w, {blocks, 1}));
-  return b.slice(b.reshape(b.concatenate(words, 1), {blocks * 4}), 0, 0, n);
+  return b.slice(b.concatenate({c[0], c[1], c[2], c[3]}, 0), 0, 0, n);
 }
 
 }  // namespace
