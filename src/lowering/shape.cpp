@@ -148,11 +148,26 @@ Value index_select(Builder& b, Value self, int64_t dim, Value index) {
   dim = wrap(dim, rank_of(self));
   return b.take(self, b.reshape(index, {type_of(index).getNumElements()}), dim);
 }
+static Dims all_but(int64_t dim, int64_t rank) {
+  Dims others;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != dim) others.push_back(d);
+  return others;
+}
 Value gather(Builder& b, Value self, int64_t dim, Value index, bool sparse_grad) {
   // An empty index may have any rank.
   if (type_of(index).getNumElements() == 0) return b.convert(index, element_of(self));
   self = at_least_1d(b, self), index = at_least_1d(b, index);
-  return b.reshape(b.take(flat(b, self), flat_positions(b, index, shape_of(self), wrap(dim, rank_of(self))), 0), b.result_shape());
+  dim = wrap(dim, rank_of(self));
+  int64_t rank = rank_of(self);
+  // Side by side along all other dimensions, of which the index may leave out the ends.
+  Dims limits(shape_of(index)), others = all_but(dim, rank);
+  limits[dim] = shape_of(self)[dim];
+  if (limits != Dims(shape_of(self))) self = b.create<hlo::SliceOp>(self, Dims(rank, 0), limits, Dims(rank, 1));
+  auto numbers = hlo::GatherDimensionNumbersAttr::get(b.ops.getContext(), {}, {dim}, others, others, {dim}, rank);
+  Value taken = b.create<hlo::GatherOp>(mlir::RankedTensorType::get(shape_of(index), element_of(self)), self, index, numbers,
+                                        b.ops.getDenseI64ArrayAttr(Dims(rank, 1)), b.ops.getBoolAttr(false));
+  return b.reshape(taken, b.result_shape());
 }
 static Value scatter_into(Builder& b, Value self, int64_t dim, Value index, Value src, bool add) {
   // An empty index may have any rank.
@@ -161,6 +176,11 @@ static Value scatter_into(Builder& b, Value self, int64_t dim, Value index, Valu
   dim = wrap(dim, rank_of(self));
   Dims zero(rank_of(index), 0), one(rank_of(index), 1);
   Value updates = b.create<hlo::SliceOp>(src, zero, Dims(shape_of(index)), one);
+  Dims others = all_but(dim, rank_of(self));
+  if (llvm::all_of(others, [&](int64_t d) { return shape_of(index)[d] == shape_of(self)[d]; })) {
+    auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), {}, {dim}, others, others, {dim}, rank_of(self));
+    return b.reshape(b.scatter(self, index, updates, numbers, [&](Value x, Value y) { return add ? b.add(x, y) : y; }), b.result_shape());
+  }
   return b.reshape(b.scatter_rows(flat(b, self), flat(b, flat_positions(b, index, shape_of(self), dim)), flat(b, updates), add), b.result_shape());
 }
 Value scatter_src(Builder& b, Value self, int64_t dim, Value index, Value src) { return scatter_into(b, self, dim, index, src, false); }
