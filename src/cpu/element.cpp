@@ -113,6 +113,7 @@ IR ElementEmitter::load(Value v, IR base, const Indices& at) {
   if (lanes_ == 1) return k_.load(type.getElementType(), base, o.base, 1);
   if (o.step == 0) return k_.splat(k_.load(type.getElementType(), base, o.base, 1), lanes_);
   if (o.step == 1) return k_.load(type.getElementType(), base, o.base, lanes_);
+  if (o.step == -1) return k_.b.CreateVectorReverse(k_.load(type.getElementType(), base, k_.add(o.base, k_.i64(1 - lanes_)), lanes_));
   return k_.gather(type.getElementType(), base, as_lanes(o), lanes_);
 }
 
@@ -402,8 +403,8 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
       .Case([&](RoundNearestEvenOp) { return unary(llvm::Intrinsic::roundeven); })
       .Case([&](SqrtOp) { return unary(llvm::Intrinsic::sqrt); })
       .Case([&](RsqrtOp) { return b.CreateFDiv(constant(1), unary(llvm::Intrinsic::sqrt)); })
-      .Case([&](CosineOp) { return k_.call_libm("cos", in); })
-      .Case([&](SineOp) { return k_.call_libm("sin", in); })
+      .Case([&](CosineOp) { return emit_cosine(k_, in[0]); })
+      .Case([&](SineOp) { return emit_sine(k_, in[0]); })
       .Case([&](TanOp) { return k_.call_libm("tan", in); })
       .Case([&](Atan2Op) { return k_.call_libm("atan2", in); })
       .Case([&](ExpOp) { return op->hasAttr(kAtMostZero) ? emit_exp_at_most_zero(k_, in[0]) : emit_exp(k_, in[0]); })

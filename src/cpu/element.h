@@ -24,6 +24,9 @@ using Indices = llvm::SmallVector<Index>;
 /// Marks an exponential whose argument is never above 0 (by simplify()).
 inline constexpr llvm::StringLiteral kAtMostZero = "cresset.at_most_zero";
 
+/// On a sort: how many of each line's first elements somebody reads (by simplify()).
+inline constexpr llvm::StringLiteral kFirstWanted = "cresset.first_wanted";
+
 /// Whether the operation can be emitted as an element expression.
 bool is_elementwise(mlir::Operation* op);
 bool is_index_operation(mlir::Operation* op);

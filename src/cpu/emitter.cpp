@@ -80,6 +80,16 @@ void KernelEmitter::when(IR condition, const std::function<void()>& then) {
   b.SetInsertPoint(after);
 }
 
+IR KernelEmitter::unless(IR condition, IR usual, const std::function<IR()>& rare) {
+  auto* before = b.GetInsertBlock();
+  IR other = nullptr;
+  when(condition, [&] { other = rare(); });
+  auto* phi = b.CreatePHI(usual->getType(), 2);
+  phi->addIncoming(usual, before);
+  phi->addIncoming(other, llvm::cast<llvm::Instruction>(other)->getParent());
+  return phi;
+}
+
 llvm::Type* KernelEmitter::memory_type(mlir::Type t) {
   if (t.isBF16()) return b.getInt16Ty();  // LLVM takes selects and conversions of its own type apart, element by element, where there are no instructions for it
   if (t.isF16()) return b.getHalfTy();
@@ -95,11 +105,15 @@ llvm::Type* KernelEmitter::compute_type(mlir::Type t) {
 }
 
 IR KernelEmitter::from_memory(mlir::Type t, IR v) {
+  IR result = widen(t, v);
+  if (t.isBF16() || t.isF16()) narrow_[result] = {t, v};
+  return result;
+}
+
+IR KernelEmitter::widen(mlir::Type t, IR v) {
   if (t.isBF16()) {  // the upper half of an f32
     auto* i32 = v->getType()->getWithNewType(b.getInt32Ty());
-    IR wide = b.CreateBitCast(b.CreateShl(b.CreateZExt(v, i32), llvm::ConstantInt::get(i32, 16)), v->getType()->getWithNewType(b.getFloatTy()));
-    narrow_[wide] = v;
-    return wide;
+    return b.CreateBitCast(b.CreateShl(b.CreateZExt(v, i32), llvm::ConstantInt::get(i32, 16)), v->getType()->getWithNewType(b.getFloatTy()));
   }
   if (t.isF16()) return b.CreateFPExt(v, v->getType()->getWithNewType(b.getFloatTy()));
   if (t.isInteger(1)) return b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
@@ -107,7 +121,7 @@ IR KernelEmitter::from_memory(mlir::Type t, IR v) {
 }
 
 IR KernelEmitter::to_memory(mlir::Type t, IR v) {
-  if (IR narrow = t.isBF16() ? narrow_.lookup(v) : nullptr) return narrow;
+  if (auto known = narrow_.find(v); known != narrow_.end() && known->second.first == t) return known->second.second;  // rounded already
   if (t.isBF16()) {  // to nearest, ties to even; nan stays quiet nan
     auto* i32 = v->getType()->getWithNewType(b.getInt32Ty());
     auto constant = [&](uint32_t c) { return llvm::ConstantInt::get(i32, c); };

@@ -58,6 +58,8 @@ class KernelEmitter {
   void along(IR count, int lanes, const std::function<void(IR at, int lanes)>& body);
   void prefetch(IR address, bool to_write = false);
   void when(IR condition, const std::function<void()>& then);
+  /// `usual`, or what `rare` makes where the condition holds.
+  IR unless(IR condition, IR usual, const std::function<IR()>& rare);
 
   /// The type of an element in memory (bool is a byte) and in registers (f16 and bf16 compute in f32).
   llvm::Type* memory_type(mlir::Type element);
@@ -91,9 +93,11 @@ class KernelEmitter {
   void finish();
 
  private:
+  IR widen(mlir::Type element, IR value);
+
   llvm::Function* function_;
   IRs buffers_;
-  llvm::DenseMap<IR, IR> narrow_;  // the bf16s that values were made of: these are not rounded again
+  llvm::DenseMap<IR, std::pair<mlir::Type, IR>> narrow_;  // values of f16 and bf16 as they are in memory
 };
 
 /// Bytes of an element in memory.

@@ -7,6 +7,13 @@
 namespace cresset::cpu {
 namespace {
 
+// exp(r) for |r| <= log(2) / 2, from the power 0 on.
+constexpr double kExp[] = {1, 1, 0.4999999403953552, 0.1666652113199234, 0.04166838899254799, 0.00836874544620514, 0.0013814540579915047};
+
+struct Scaled {
+  IR scale, r;
+};
+
 // f32 (vector) arithmetic that reads like the formulas.
 struct Float {
   KernelEmitter& k;
@@ -28,6 +35,15 @@ struct Float {
   IR select(IR condition, IR yes, IR no) { return k.b.CreateSelect(condition, yes, no); }
   llvm::Type* ints() { return type->getWithNewType(k.b.getInt32Ty()); }
   IR integer(int64_t v) { return llvm::ConstantInt::get(ints(), v); }
+  // exp(sign x) = scale exp(sign r) with |r| <= log(2) / 2 and sign 1 or -1. The scale is 0 from -127 log 2 on and inf above 127.5 log 2; farther than
+  // half a log 2 beyond these it is anything.
+  Scaled split_exp(IR x, double sign, bool in_two_parts) {
+    // Adding 1.5 * 2^23 rounds to an integer, which the sum then holds in its low bits; with 127 more they are an exponent.
+    IR shifter = constant(12582912.0 + 127);
+    IR sum = fma(x, constant(sign * 1.44269504088896341), shifter), n = k.b.CreateFSub(sum, shifter);
+    IR r = in_two_parts ? fma(n, sign * 2.12194440e-4, fma(n, -sign * 0.693359375, x)) : fma(n, -sign * 0.69314718055994531, x);
+    return {k.b.CreateBitCast(k.b.CreateShl(k.b.CreateBitCast(sum, ints()), integer(23)), type), r};
+  }
   // 2^n for integers n in [-126, 127]
   IR exp2i(IR n) { return k.b.CreateBitCast(k.b.CreateShl(k.b.CreateAdd(n, integer(127)), integer(23)), type); }
 };
@@ -64,18 +80,14 @@ IR emit_exp_at_most_zero(KernelEmitter& k, IR x) {
   if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("exp", x);
   Float f{k, x->getType()};
   auto& b = k.b;
-  // As reduce_exp(), but with one term less, whose coefficients are fitted to that, and sums that wait less for each other. What is left of n where a
-  // normal result has none is garbage, and cleared in the end; nan stays nan through r.
-  IR shifter = f.constant(12582912.0);
-  IR sum = f.fma(x, f.constant(1.44269504088896341), shifter);
-  IR n = b.CreateFSub(sum, shifter);
-  IR r = f.fma(n, 2.12194440e-4, f.fma(n, -0.693359375, x));
-  IR square = b.CreateFMul(r, r);
-  IR low = f.polynomial(r, {0.1666652113199234, 0.4999999403953552}), high = f.polynomial(r, {0.00836874544620514, 0.04166838899254799});
-  high = f.fma(f.fma(square, 0.0013814540579915047, high), square, low);
-  IR p = f.fma(high, square, b.CreateFAdd(r, f.constant(1.0)));
-  IR scale = b.CreateBitCast(b.CreateAdd(b.CreateShl(b.CreateBitCast(sum, f.ints()), f.integer(23)), f.integer(127 << 23)), f.type);
-  return f.select(b.CreateFCmpOLT(x, f.constant(-87.3365)), f.constant(0.0), b.CreateFMul(p, scale));
+  // As reduce_exp(), but with one term less, whose coefficients are fitted to that, with log 2 in one part, and sums that wait less for each other.
+  IR lowest = f.constant(-88.02969);  // -127 log 2, where 2^n is 0
+  x = f.select(b.CreateFCmpOLT(x, lowest), lowest, x);
+  Scaled e = f.split_exp(x, 1, false);
+  IR square = b.CreateFMul(e.r, e.r);
+  IR low = f.polynomial(e.r, {kExp[3], kExp[2]}), high = f.polynomial(e.r, {kExp[5], kExp[4]});
+  high = f.fma(f.fma(square, kExp[6], high), square, low);
+  return b.CreateFMul(f.fma(high, square, b.CreateFAdd(e.r, f.constant(1.0))), e.scale);
 }
 
 IR emit_expm1(KernelEmitter& k, IR x) {
@@ -160,7 +172,36 @@ IR emit_erf(KernelEmitter& k, IR x) {
 IR emit_logistic(KernelEmitter& k, IR x) {
   auto& b = k.b;
   IR one = llvm::ConstantFP::get(x->getType(), 1.0);
-  return b.CreateFDiv(one, b.CreateFAdd(one, emit_exp(k, b.CreateFNeg(x))));
+  if (!x->getType()->getScalarType()->isFloatTy()) return b.CreateFDiv(one, b.CreateFAdd(one, emit_exp(k, b.CreateFNeg(x))));
+  Float f{k, x->getType()};
+  // exp(-x) has to be right where it is large, up to inf; where 1 + exp(-x) is 1 it need not be small enough.
+  Scaled e = f.split_exp(f.clamp(x, -88.8, 87.0), -1, true);
+  IR p = f.polynomial(e.r, {kExp[6], -kExp[5], kExp[4], -kExp[3], kExp[2], -kExp[1], kExp[0]});
+  return b.CreateFDiv(one, f.fma(p, e.scale, one));
 }
+
+// x = n π/2 + r with |r| a little above π/4 at most: one of two polynomials in r, with the sign that n says.
+static IR emit_sine_from(KernelEmitter& k, IR x, int quarter, llvm::StringRef libm) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm(libm, x);
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  IR shifter = f.constant(12582912.0);
+  IR sum = f.fma(x, f.constant(0.6366197723675814), shifter), n = b.CreateFSub(sum, shifter);
+  // π/2 in three parts; the first product is taken away without an error.
+  IR r = f.fma(n, 1.7151245100058819e-15, f.fma(n, 4.371138828673793e-08, f.fma(n, -1.5707963705062866, x)));
+  IR square = b.CreateFMul(r, r);
+  IR sine = f.fma(b.CreateFMul(square, r), f.polynomial(square, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}), r);
+  IR cosine = f.polynomial(square, {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2});
+  cosine = f.fma(b.CreateFMul(square, square), cosine, f.fma(square, -0.5, f.constant(1.0)));
+  IR which = b.CreateAdd(b.CreateBitCast(sum, f.ints()), f.integer(quarter));
+  IR odd = b.CreateICmpNE(b.CreateAnd(which, f.integer(1)), f.integer(0));
+  IR sign = b.CreateShl(b.CreateAnd(which, f.integer(2)), f.integer(30));
+  IR result = b.CreateBitCast(b.CreateXor(b.CreateBitCast(f.select(odd, cosine, sine), f.ints()), sign), f.type);
+  // Farther out n is no longer exact: rare enough for a call.
+  IR far = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), f.constant(1e6));
+  return k.unless(x->getType()->isVectorTy() ? b.CreateOrReduce(far) : far, result, [&] { return k.call_libm(libm, x); });
+}
+IR emit_sine(KernelEmitter& k, IR x) { return emit_sine_from(k, x, 0, "sin"); }
+IR emit_cosine(KernelEmitter& k, IR x) { return emit_sine_from(k, x, 1, "cos"); }
 
 }  // namespace cresset::cpu
