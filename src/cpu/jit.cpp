@@ -14,7 +14,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
-extern "C" void cresset_stable_sort(int64_t* order, int64_t n, bool (*less)(void*, int64_t, int64_t), void* context);
+extern "C" void cresset_stable_sort(int64_t* order, int64_t n, int64_t wanted, bool (*less)(void*, int64_t, int64_t), void* context);
 
 namespace cresset::cpu {
 namespace {

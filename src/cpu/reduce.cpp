@@ -68,7 +68,8 @@ llvm::Error emit_reduce(KernelContext& c) {
   // Along the output a task covers some vectors of columns, each with its own accumulator: whole lines of memory, and sums that don't wait for each other.
   int64_t columns = along_output ? output.getShape().back() : 1;
   int64_t threads = c.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1;
-  int64_t vectors = along_output ? std::clamp<int64_t>(product(outer) * columns / (lanes * 2 * threads), 1, std::min<int64_t>(8, columns / lanes)) : 1;
+  int64_t bits = input.getElementTypeBitWidth(), most = bits == 1 ? 1 : c.fusion.roles.size() > 8 || bits == 64 ? 4 : 8;  // that registers hold
+  int64_t vectors = along_output ? std::clamp<int64_t>(product(outer) * columns / (lanes * 2 * threads), 1, std::min<int64_t>(most, columns / lanes)) : 1;
   int64_t part = vectors * lanes, blocks = (columns + part - 1) / part;
   c.kernel.tasks = product(outer) * blocks;
 
@@ -138,10 +139,12 @@ llvm::Error emit_concatenate(KernelContext& c) {
   int64_t dim = op.getDimension();
   SmallVector<int64_t> outer(output.getShape().begin(), output.getShape().begin() + dim);
   int64_t inner = product(output.getShape().drop_front(dim + 1));
-  c.kernel.tasks = product(outer);
+  // For each outer position the inputs' pieces stand one after the other; a few long pieces are divided.
+  int64_t parts = product(outer) >= 16 || output.getNumElements() < 16384 ? 1 : 16;
+  c.kernel.tasks = product(outer) * parts;
   c.kernel.cost = double(output.getNumElements()) * 8;
-  // For each outer position the inputs' pieces stand one after the other.
-  k.loop(k.begin(), k.end(), [&](IR task) {
+  k.loop(k.begin(), k.end(), [&](IR all) {
+    IR task = parts == 1 ? all : k.b.CreateUDiv(all, k.i64(parts)), part = parts == 1 ? k.i64(0) : k.b.CreateURem(all, k.i64(parts));
     Indices outer_at = delinearise(k, outer, task);
     int64_t start = 0;
     for (Value input : op.getInputs()) {
@@ -150,19 +153,27 @@ llvm::Error emit_concatenate(KernelContext& c) {
       int64_t last = piece.back(), others = rows * inner / std::max<int64_t>(last, 1);
       int lanes = last >= 2 * k.target.lanes ? k.target.lanes : 1;
       IR base = k.b.CreateAdd(k.b.CreateMul(task, k.i64(output.getDimSize(dim) * inner)), k.i64(start * inner));
-      k.loop(k.i64(0), k.i64(others), [&](IR r) {
+      // Rows, or what there is of a single one, by parts.
+      bool by_rows = others > 1;
+      int64_t units = by_rows ? others : last / lanes, each = (units + parts - 1) / parts;
+      IR from = k.min(k.mul(part, each), k.i64(units)), to = k.min(k.add(k.mul(part, each), k.i64(each)), k.i64(units));
+      k.loop(by_rows ? from : k.i64(0), by_rows ? to : k.i64(others), [&](IR r) {
         Indices at(outer_at);
         at.append(delinearise(k, ArrayRef(piece).drop_back(), r));
         at.push_back({});
         IR row = k.b.CreateAdd(base, k.mul(r, last));
-        auto copy = [&](IR lo, int64_t hi, int n) {
-          k.loop(lo, k.i64(hi), n, [&](IR i) {
+        auto copy = [&](IR lo, IR hi, int n) {
+          k.loop(lo, hi, n, [&](IR i) {
             at.back() = {i, n > 1 ? 1 : 0, n};
             k.store(element(input), c.elements(n).emit(input, at), c.buffer(op.getResult()), k.add(row, i), n);
           });
         };
-        copy(k.i64(0), last / lanes * lanes, lanes);
-        if (last % lanes) copy(k.i64(last / lanes * lanes), last, 1);
+        IR whole = k.i64(last / lanes * lanes);
+        copy(by_rows ? k.i64(0) : k.mul(from, lanes), by_rows ? whole : k.mul(to, lanes), lanes);
+        if (last % lanes) {  // with a divided row, by its last part
+          IR rest = by_rows || parts == 1 ? whole : k.b.CreateSelect(k.b.CreateICmpEQ(part, k.i64(parts - 1)), whole, k.i64(last));
+          copy(rest, k.i64(last), 1);
+        }
       });
       start += rows;
     }

@@ -32,7 +32,10 @@ class RowsEmitter {
       columns_ *= rows_;
       rows_ = 1;
     }
+    // Two vectors at a time; four where sums, or long chains of arithmetic, would wait for themselves.
     int wide = 2 * k_.target.lanes;
+    bool chained = llvm::any_of(f_.roles, [](auto& r) { return isa<ExpOp, TanhOp, LogisticOp, CustomCallOp, LogOp, SineOp, CosineOp, ReduceOp>(r.first); });
+    if (chained && f_.roles.size() < 40 && (flat_ ? columns_ >= kChunk : columns_ % (2 * wide) == 0)) wide *= 2;
     lanes_ = columns_ % wide == 0 || columns_ >= 4 * wide ? wide : columns_ >= k_.target.lanes ? k_.target.lanes : 1;
     // A lane holds 4 bytes at most; wider elements take more registers and libm calls.
     for (auto& [op, role] : f_.roles)

@@ -5,9 +5,22 @@
 #include "cpu/kernels.h"
 #include "llvm/IR/Intrinsics.h"
 
-/// Sorts `order` (n positions) stably by a compiled comparator of two positions. Called by compiled sort kernels.
-extern "C" void cresset_stable_sort(int64_t* order, int64_t n, bool (*less)(void*, int64_t, int64_t), void* context) {
-  std::stable_sort(order, order + n, [&](int64_t a, int64_t b) { return less(context, a, b); });
+/// Sorts the positions 0 … n - 1 stably by a compiled comparator of two of them; only the first `wanted` need be right. Called by compiled sort kernels.
+extern "C" void cresset_stable_sort(int64_t* order, int64_t n, int64_t wanted, bool (*less)(void*, int64_t, int64_t), void* context) {
+  auto before = [&](int64_t a, int64_t b) { return less(context, a, b); };
+  if (wanted > 256 || wanted * 4 > n) {
+    std::iota(order, order + n, 0);
+    return std::stable_sort(order, order + n, before);
+  }
+  // The best so far, in order: most positions are compared with the last of these only.
+  int64_t kept = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (kept == wanted && (!kept || !before(i, order[kept - 1]))) continue;
+    int64_t* place = std::upper_bound(order, order + kept, i, before);
+    if (kept < wanted) ++kept;
+    std::move_backward(place, order + kept - 1, order + kept);
+    *place = i;
+  }
 }
 
 namespace cresset::cpu {
@@ -136,15 +149,16 @@ llvm::Error emit_sort(KernelContext& c) {
     }
     b.CreateRet(e.region(op.getComparator().front(), arguments)[0]);
   }
-  auto sort = k.module.getOrInsertFunction("cresset_stable_sort", llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty(), pointer, pointer}, false));
+  auto sort = k.module.getOrInsertFunction("cresset_stable_sort", llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty(), b.getInt64Ty(), pointer, pointer}, false));
+  auto first = op->getAttrOfType<IntegerAttr>(kFirstWanted);
+  int64_t wanted = first ? first.getInt() : n;
   IR context = k.alloca_in_entry(pointer, op.getInputs().size());
   k.loop(k.begin(), k.end(), [&](IR line) {
     IR first = b.CreateAdd(b.CreateMul(b.CreateUDiv(line, k.i64(stride)), k.i64(n * stride)), b.CreateURem(line, k.i64(stride)));
     for (auto [i, v] : llvm::enumerate(op.getInputs()))
       b.CreateStore(b.CreateInBoundsGEP(k.memory_type(element(v)), c.buffer(v), first), b.CreateConstGEP1_64(pointer, context, i));
-    k.loop(k.i64(0), k.i64(n), [&](IR i) { b.CreateStore(i, b.CreateInBoundsGEP(b.getInt64Ty(), k.scratch(), i)); });
-    b.CreateCall(sort, {k.scratch(), k.i64(n), less, context});
-    k.loop(k.i64(0), k.i64(n), [&](IR i) {
+    b.CreateCall(sort, {k.scratch(), k.i64(n), k.i64(wanted), less, context});
+    k.loop(k.i64(0), k.i64(wanted), [&](IR i) {
       IR from = b.CreateAdd(first, b.CreateMul(b.CreateLoad(b.getInt64Ty(), b.CreateInBoundsGEP(b.getInt64Ty(), k.scratch(), i)), k.i64(stride)));
       IR to = b.CreateAdd(first, b.CreateMul(i, k.i64(stride)));
       for (auto [v, r] : llvm::zip(op.getInputs(), op.getResults()))

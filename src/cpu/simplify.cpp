@@ -1,5 +1,7 @@
 #include "cpu/simplify.h"
 
+#include <cmath>
+
 #include "cpu/element.h"
 #include "cpu/fusion.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -133,10 +135,56 @@ Value simplify_slice(SliceOp op, PatternRewriter&) { return op.getOperand().getT
 Value simplify_concatenate(ConcatenateOp op, PatternRewriter&) { return op.getInputs().size() == 1 ? op.getInputs()[0] : Value(); }
 Value simplify_pad(PadOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), [](int64_t p) { return p == 0; }) ? op.getOperand() : Value(); }
 
+// The operand and the number that an operation of two combines; null without one.
+template <class Op>
+std::pair<Value, double> scaled_by_number(Op op) {
+  if (!op) return {};
+  if (auto c = number(op.getRhs())) return {op.getLhs(), *c};
+  if (auto c = number(op.getLhs())) return {op.getRhs(), *c};
+  return {};
+}
+Value constant_like(Value v, float c, PatternRewriter& r) { return ConstantOp::create(r, v.getLoc(), DenseElementsAttr::get(shaped(v), c)); }
+
 // x + 0 is not x for x = -0, but PyTorch's own fast paths and compilers agree to ignore that sign.
-Value simplify_add(AddOp op, PatternRewriter&) { return number(op.getRhs()) == 0.0 ? op.getLhs() : number(op.getLhs()) == 0.0 ? op.getRhs() : Value(); }
+Value simplify_add(AddOp op, PatternRewriter& r) {
+  if (number(op.getRhs()) == 0.0) return op.getLhs();
+  if (number(op.getLhs()) == 0.0) return op.getRhs();
+  if (!shaped(op).getElementType().isF32()) return {};
+  auto mul = [&](Value x, Value y) -> Value { return MulOp::create(r, op.getLoc(), x, y); };
+  // tanh(u) + 1, in gelu, is 2 logistic(2u), which costs a polynomial less and keeps its digits where tanh is near -1.
+  auto [tanh, one] = scaled_by_number<AddOp>(op);
+  if (tanh && one == 1.0 && tanh.getDefiningOp<TanhOp>() && tanh.hasOneUse()) {
+    Value two = constant_like(op, 2, r);
+    return mul(LogisticOp::create(r, op.getLoc(), mul(tanh.getDefiningOp<TanhOp>().getOperand(), two)), two);
+  }
+  // x + c x³ (there, too) is x (c x² + 1).
+  auto [cube, c] = scaled_by_number<MulOp>(op.getRhs().getDefiningOp<MulOp>());
+  auto outer = cube ? cube.getDefiningOp<MulOp>() : MulOp();
+  auto square = outer ? outer.getLhs().getDefiningOp<MulOp>() : MulOp();
+  Value x = op.getLhs();
+  if (square && outer.getRhs() == x && square.getLhs() == x && square.getRhs() == x && outer->hasOneUse())
+    return mul(x, AddOp::create(r, op.getLoc(), mul(square, constant_like(op, c, r)), constant_like(op, 1, r)));
+  return {};
+}
 Value simplify_subtract(SubtractOp op, PatternRewriter&) { return number(op.getRhs()) == 0.0 ? op.getLhs() : Value(); }
-Value simplify_multiply(MulOp op, PatternRewriter&) { return number(op.getRhs()) == 1.0 ? op.getLhs() : number(op.getLhs()) == 1.0 ? op.getRhs() : Value(); }
+Value simplify_multiply(MulOp op, PatternRewriter& r) {
+  if (number(op.getRhs()) == 1.0) return op.getLhs();
+  if (number(op.getLhs()) == 1.0) return op.getRhs();
+  if (!shaped(op).getElementType().isF32()) return {};
+  auto mul = [&](Value x, Value y) -> Value { return MulOp::create(r, op.getLoc(), x, y); };
+  auto is_power = [](double c) { return std::abs(c) >= 0x1p-20 && std::abs(c) <= 0x1p20 && std::exp2(std::round(std::log2(std::abs(c)))) == std::abs(c); };
+  auto single = [](Value v) { return v.hasOneUse() ? v.getDefiningOp<MulOp>() : MulOp(); };
+  // Powers of two are exact wherever they stand: with another number, or against each other.
+  if (auto [v, c] = scaled_by_number<MulOp>(op); v && is_power(c)) {
+    auto [x, d] = scaled_by_number<MulOp>(single(v));
+    if (x && std::isnormal(float(c * d))) return mul(x, constant_like(op, c * d, r));
+  } else if (!v) {
+    auto [x, c1] = scaled_by_number<MulOp>(single(op.getLhs()));
+    auto [y, c2] = scaled_by_number<MulOp>(single(op.getRhs()));
+    if (x && y && is_power(c1) && is_power(c2) && c1 * c2 == 1) return mul(x, y);
+  }
+  return {};
+}
 // A value before it was repeated along other dimensions.
 Value unrepeated(Value v) {
   while (Operation* op = v.getDefiningOp())
@@ -287,11 +335,27 @@ struct HoistReshape final : OpRewritePattern<ReshapeOp> {
   }
 };
 
+// Whether parts of the reduction can each begin with its initial value.
+bool begins_neutral(ReduceOp op) {
+  Operation* reducer = op.getInputs().size() == 1 ? simple_reducer(op.getBody().front()) : nullptr;
+  auto init = reducer ? splat(op.getInitValues()[0]) : SplatElementsAttr();
+  if (!init) return false;
+  if (isa<FloatType>(init.getElementType())) {
+    APFloat v = init.getSplatValue<APFloat>();
+    return isa<AddOp>(reducer) ? v.isZero() : isa<MulOp>(reducer) ? v.isExactlyValue(1) : v.isInfinity() && v.isNegative() == isa<MaxOp>(reducer);
+  }
+  APInt v = init.getSplatValue<APInt>();
+  bool is_unsigned = init.getElementType().isUnsignedInteger() || v.getBitWidth() == 1;
+  if (isa<MaxOp>(reducer)) return is_unsigned ? v.isZero() : v.isMinSignedValue();
+  if (isa<MinOp>(reducer)) return is_unsigned ? v.isAllOnes() : v.isMaxSignedValue();
+  return isa<AddOp, OrOp>(reducer) ? v.isZero() : isa<AndOp>(reducer) ? v.isAllOnes() : v.isOne();
+}
+
 // The sum of everything: rows first, in parallel, then what is left.
 struct SplitFullReduction final : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
-    if (op.getInputs().size() != 1) return failure();
+    if (!begins_neutral(op)) return failure();
     auto type = shaped(op.getInputs()[0]);
     int64_t last = type.getRank() - 1;
     if (last < 1 || int64_t(op.getDimensions().size()) != last + 1 || type.getNumElements() < 8192) return failure();
@@ -305,6 +369,35 @@ struct SplitFullReduction final : OpRewritePattern<ReduceOp> {
     for (int64_t d = 0; d < last; ++d) others.push_back(d);
     auto rows = reduce(op.getInputs()[0], {last}, RankedTensorType::get(type.getShape().drop_back(), type.getElementType()));
     r.replaceOp(op, reduce(rows.getResult(0), others, op.getResult(0).getType()).getResults());
+    return success();
+  }
+};
+
+// The sum of many short rows, as for the gradient of a narrow bias: of parts first, in parallel.
+struct SplitLeadingReduction final : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
+    if (!begins_neutral(op)) return failure();
+    auto type = shaped(op.getInputs()[0]);
+    SmallVector<int64_t> dims(op.getDimensions());
+    llvm::sort(dims);
+    if (dims.empty() || dims.back() != int64_t(dims.size()) - 1 || int64_t(dims.size()) == type.getRank()) return failure();
+    int64_t parts = 16, kept = product(type.getShape().drop_front(dims.size())), first = type.getDimSize(0);
+    if (kept > 256 || first % parts || product(type.getShape().take_front(dims.size())) < 64 * parts || type.getNumElements() < (1 << 16)) return failure();
+    SmallVector<int64_t> shape(type.getShape()), inner;
+    shape[0] /= parts;
+    shape.insert(shape.begin(), parts);
+    for (int64_t d : dims) inner.push_back(d + 1);
+    Value divided = ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shape, type.getElementType()), op.getInputs()[0]);
+    auto reduce = [&](Value from, ArrayRef<int64_t> dims, ArrayRef<int64_t> to) -> Value {
+      auto part = ReduceOp::create(r, op.getLoc(), TypeRange{RankedTensorType::get(to, type.getElementType())}, ValueRange{from}, op.getInitValues(), r.getDenseI64ArrayAttr(dims));
+      IRMapping map;
+      op.getBody().cloneInto(&part.getBody(), map);
+      return part.getResult(0);
+    };
+    SmallVector<int64_t> partial(type.getShape().drop_front(dims.size()));
+    partial.insert(partial.begin(), parts);
+    r.replaceOp(op, reduce(reduce(divided, inner, partial), {0}, shaped(op.getResult(0)).getShape()));
     return success();
   }
 };
@@ -336,6 +429,18 @@ bool is_at_most_zero(Value v) {
   return kept == spread;
 }
 
+// How many of a sorted line's first elements somebody reads.
+int64_t first_wanted(SortOp op) {
+  auto shape = shaped(op.getResult(0)).getShape();
+  int64_t dim = int64_t(op.getDimension()), wanted = 0;
+  if (dim < 0) dim += int64_t(shape.size());
+  for (Operation* user : op->getUsers()) {
+    auto slice = dyn_cast<SliceOp>(user);
+    wanted = std::max(wanted, slice ? slice.getLimitIndices()[dim] : shape[dim]);
+  }
+  return wanted;
+}
+
 }  // namespace
 
 void simplify(ModuleOp module) {
@@ -357,7 +462,7 @@ void simplify(ModuleOp module) {
   rule(simplify_convolution);
   rule(simplify_dot);
   rule(simplify_scatter);
-  rules.add<HoistReshape, SplitFullReduction, DropBarrier>(context);
+  rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction, DropBarrier>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   GreedyRewriteConfig config;
   config.enableConstantCSE(true);
@@ -373,6 +478,7 @@ void simplify(ModuleOp module) {
     function.walk([](ExpOp op) {
       if (is_at_most_zero(op.getOperand())) op->setAttr(kAtMostZero, UnitAttr::get(op.getContext()));
     });
+    function.walk([](SortOp op) { op->setAttr(kFirstWanted, IntegerAttr::get(IntegerType::get(op.getContext(), 64), first_wanted(op))); });
   }
 }
 

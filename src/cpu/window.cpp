@@ -43,6 +43,60 @@ std::pair<Indices, IR> position(KernelEmitter& k, const WindowDims& w, ArrayRef<
   return {at, inside};
 }
 
+// The dimension along which each element is combined with all before it: cumulative sums and their like.
+std::optional<size_t> scanned(ReduceWindowOp op, const WindowDims& w) {
+  auto shape = shaped(op.getInputs()[0]).getShape();
+  auto ones = [](ArrayRef<int64_t> v) { return llvm::all_of(v, [](int64_t n) { return n == 1; }); };
+  if (shaped(op.getResult(0)).getShape() != shape || !ones(w.stride) || !ones(w.base_dilation) || !ones(w.dilation)) return std::nullopt;
+  std::optional<size_t> result;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (w.size[d] == 1 && w.low[d] == 0) continue;
+    if (result || w.size[d] != shape[d] || w.low[d] != shape[d] - 1) return std::nullopt;
+    result = d;
+  }
+  return result;
+}
+
+// A task is a line, or as many neighbouring ones as a vector has lanes.
+void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
+  auto& k = c.k;
+  auto shape = shaped(op.getInputs()[0]).getShape();
+  Block& body = op.getBody().front();
+  int64_t n = shape[dim], inner = product(shape.drop_front(dim + 1)), outer = product(shape.take_front(dim));
+  Operation* simple = op.getInputs().size() == 1 ? simple_reducer(body) : nullptr;
+  int lanes = simple && inner >= k.target.lanes ? k.target.lanes : 1;
+  int64_t blocks = (inner + lanes - 1) / lanes;
+  c.kernel.tasks = outer * blocks;
+  c.kernel.cost = double(product(shape)) * 8;
+  // Long sums of f32 are kept in f64.
+  bool doubled = simple && isa<AddOp>(simple) && element(op.getResult(0)).isF32();
+  auto along = [&](IR first, IR column, int width) {
+    auto scalar = c.elements(1);
+    IRs init;
+    for (Value v : op.getInitValues()) init.push_back(k.splat(scalar.emit(v, {}), width));
+    if (doubled) init[0] = k.b.CreateFPExt(init[0], k.vector(k.b.getDoubleTy(), width));
+    k.loop(k.i64(0), k.i64(n), 1, init, [&](IR i, ArrayRef<IR> sums) {
+      IR at = k.add(first, k.add(k.mul(i, inner), column));
+      IRs next(sums.begin(), sums.end());
+      for (Value v : op.getInputs()) next.push_back(k.load(element(v), c.buffer(v), at, width));
+      if (doubled) next = {k.b.CreateFAdd(next[0], k.b.CreateFPExt(next[1], next[0]->getType()))};
+      else next = simple ? IRs{c.elements(width).compute(simple, next)} : scalar.region(body, next);
+      for (auto [v, sum] : llvm::zip(op.getResults(), next)) {
+        IR stored = doubled ? k.b.CreateFPTrunc(sum, k.vector(k.b.getFloatTy(), width)) : sum;
+        if (c.slots.has(v)) k.store(element(v), stored, c.buffer(v), at, width);
+      }
+      return next;
+    });
+  };
+  k.loop(k.begin(), k.end(), [&](IR task) {
+    IR first = k.mul(k.b.CreateUDiv(task, k.i64(blocks)), n * inner), column = k.mul(k.b.CreateURem(task, k.i64(blocks)), lanes);
+    if (inner % lanes == 0) return along(first, column, lanes);
+    IR is_whole = k.b.CreateICmpSLE(k.add(column, k.i64(lanes)), k.i64(inner));
+    k.when(is_whole, [&] { along(first, column, lanes); });
+    k.loop(column, k.b.CreateSelect(is_whole, column, k.i64(inner)), [&](IR rest) { along(first, rest, 1); });
+  });
+}
+
 }  // namespace
 
 llvm::Error emit_window(KernelContext& c) {
@@ -52,6 +106,7 @@ llvm::Error emit_window(KernelContext& c) {
   size_t rank = input.getRank();
   WindowDims w{SmallVector<int64_t>(op.getWindowDimensions()), or_ones(op.getWindowStrides(), rank), or_ones(op.getBaseDilations(), rank),
                or_ones(op.getWindowDilations(), rank), low_padding(op.getPadding(), rank)};
+  if (auto dim = scanned(op, w)) return emit_scan(c, op, *dim), llvm::Error::success();
   c.kernel.tasks = output.getNumElements();
   c.kernel.cost = double(output.getNumElements()) * product(w.size) * 8;
   k.loop(k.begin(), k.end(), [&](IR task) {

@@ -156,19 +156,26 @@ Value logsumexp(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdi
   Value finite = b.select(b.create<hlo::IsFiniteOp>(mlir::RankedTensorType::get(shape_of(m), b.ops.getI1Type()), m), m, b.like(0, m));
   return finish(b, b.add(b.log(b.sum(b.exp(b.sub(x, b.spread(finite, dims, shape_of(x)))), dims)), finite));
 }
-// Doubling steps (Hillis and Steele 1986): after step k each element holds the 2^k elements that end at it.
+// Each element with all before it: a window as long as the dimension, over as much padding in front.
 template <class F>
 static Value scan(Builder& b, Value self, int64_t dim, double init, F combine) {
   Value x = b.upcast(b.convert(self, b.result_element()));
   if (rank_of(x) == 0 || type_of(x).getNumElements() == 0) return finish(b, x);
   dim = wrap(dim, rank_of(x));
-  int64_t n = shape_of(x)[dim];
-  for (int64_t reach = 1; reach < n; reach *= 2) {
-    Dims low(rank_of(x), 0), high(rank_of(x), 0);
-    low[dim] = reach;
-    x = combine(x, b.pad(b.slice(x, dim, 0, n - reach), init, low, high));
-  }
-  return finish(b, x);
+  int64_t rank = rank_of(x), n = shape_of(x)[dim];
+  Dims window(rank, 1), padding(2 * rank, 0);
+  window[dim] = n;
+  padding[2 * dim] = n - 1;
+  mlir::Type scalar = mlir::RankedTensorType::get({}, element_of(x));
+  auto pads = mlir::DenseIntElementsAttr::get(mlir::RankedTensorType::get({rank, 2}, b.ops.getI64Type()), llvm::ArrayRef<int64_t>(padding));
+  auto op = b.create<hlo::ReduceWindowOp>(mlir::TypeRange{x.getType()}, mlir::ValueRange{x}, mlir::ValueRange{b.constant(init, element_of(x))},
+                                          b.ops.getDenseI64ArrayAttr(window), nullptr, nullptr, nullptr, pads);
+  mlir::OpBuilder::InsertionGuard guard(b.ops);
+  mlir::Block* block = b.ops.createBlock(&op.getBody());
+  block->addArguments({scalar, scalar}, {b.loc, b.loc});
+  b.create<hlo::ReturnOp>(mlir::ValueRange{combine(block->getArgument(0), block->getArgument(1))});
+  b.ops.setInsertionPointAfter(op);
+  return finish(b, op.getResult(0));
 }
 Value cumsum(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> dtype) {
   return scan(b, self, dim, 0, [&](Value x, Value y) { return b.add(x, y); });

@@ -1,0 +1,91 @@
+"""Reductions of any dimension, scans, and copies that turn and join, at sizes on both sides of what a vector, a task and a part hold."""
+
+import pytest
+import torch
+
+
+def on_device(f, *args):
+    return f(*[a.to("cresset") for a in args]).cpu()
+
+
+@pytest.mark.parametrize("columns", [1, 3, 7, 8, 16, 40, 63, 64, 129, 1030])
+@pytest.mark.parametrize("rows", [5, 1024, 1040])
+def test_reductions_of_the_first_dimension(rows, columns):
+    x = torch.randn(rows, columns, generator=torch.Generator().manual_seed(rows + columns))
+    exact = x.double()
+    torch.testing.assert_close(on_device(lambda x: x.sum(0), x), exact.sum(0).float(), rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(on_device(lambda x: x.amax(0), x), x.amax(0), rtol=0, atol=0)
+    torch.testing.assert_close(on_device(lambda x: (x > 2).any(0), x), (x > 2).any(0))
+    i = (x * 100).long()
+    torch.testing.assert_close(on_device(lambda i: i.amin(0), i), i.amin(0))
+    torch.testing.assert_close(on_device(lambda i: i.sum(0), i), i.sum(0))
+
+
+@pytest.mark.parametrize("shape, dims", [((32, 64, 64), (0, 1)), ((1024, 1, 65), (0,)), ((64, 33, 40), (0, 1)), ((2048, 5, 9), 0)])
+def test_reductions_of_leading_dimensions(shape, dims):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    for f in (lambda x: x.sum(dims), lambda x: x.mean(dims), lambda x: (x * 2 + 1).sum(dims), lambda x: x.amin(dims)):
+        torch.testing.assert_close(on_device(f, x), f(x.double()).float(), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape, dim", [((7,), 0), ((5, 1000), 1), ((1000, 5), 0), ((100, 37), 0), ((3, 50, 16), 1), ((2, 1, 4), 1), ((0, 3), 0)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bfloat16, torch.float64])
+def test_scans(shape, dim, dtype):
+    x = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) * 3).to(dtype)
+    torch.testing.assert_close(on_device(lambda x: x.cumsum(dim), x), x.cumsum(dim))
+    y = (x / 8 + 1).to(dtype) if dtype.is_floating_point else x.sign()
+    torch.testing.assert_close(on_device(lambda y: y.cumprod(dim), y), y.cumprod(dim), rtol=2e-2 if dtype is torch.bfloat16 else None, atol=1e-3 if dtype is torch.bfloat16 else None)
+
+
+def test_long_scans_keep_their_digits():
+    x = torch.rand(300_000, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(on_device(lambda x: x.cumsum(0), x), x.double().cumsum(0).float(), rtol=2e-7, atol=0)
+
+
+def test_gradient_of_a_scan():
+    x = torch.randn(4, 100, requires_grad=True)
+    w = torch.randn(4, 100)
+    (expected,) = torch.autograd.grad((x.cumsum(1) * w).sum(), x)
+    d = x.detach().to("cresset").requires_grad_()
+    (actual,) = torch.autograd.grad((d.cumsum(1) * w.to("cresset")).sum(), d)
+    torch.testing.assert_close(actual.cpu(), expected)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("index_shape", [(6, 7, 40), (6, 7, 3), (2, 5, 40), (6, 2, 40)])
+def test_gathers_and_scatters_side_by_side(dim, index_shape):
+    x = torch.randn(6, 7, 40)
+    i = torch.randint(0, x.shape[dim], index_shape, generator=torch.Generator().manual_seed(1))
+    s = torch.randn(index_shape)
+    torch.testing.assert_close(on_device(lambda x, i: x.gather(dim, i), x, i), x.gather(dim, i), rtol=0, atol=0)
+    torch.testing.assert_close(on_device(lambda x, i, s: x.scatter_add(dim, i, s), x, i, s), x.scatter_add(dim, i, s))
+    once = i.flatten().argsort().argsort().view(index_shape) % x.shape[dim] if index_shape[dim] == 1 else torch.arange(index_shape[dim]).view([-1 if d == dim else 1 for d in range(3)]).expand(index_shape).contiguous()
+    torch.testing.assert_close(on_device(lambda x, i, s: x.scatter(dim, i, s), x, once, s), x.scatter(dim, once, s), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("n, k", [(10, 3), (1000, 1), (1000, 5), (1000, 250), (1000, 251), (5000, 256), (5000, 300), (40, 0)])
+@pytest.mark.parametrize("largest", [True, False])
+def test_the_first_of_a_sorted_line(n, k, largest):
+    x = torch.randn(3, n, generator=torch.Generator().manual_seed(n + k))
+    x[1] = x[1].round()  # many are equal
+    x[2, n // 2] = float("nan")
+    values, indices = (t.cpu() for t in x.to("cresset").topk(k, largest=largest))
+    expected = x.topk(k, largest=largest)[0]
+    torch.testing.assert_close(values, expected, rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(x.gather(1, indices), expected, rtol=0, atol=0, equal_nan=True)
+    assert all(len(set(line)) == k for line in indices.tolist())
+    # The same sort with all of it wanted is another kernel.
+    torch.testing.assert_close(x.to("cresset").sort(1, descending=largest)[0].cpu(), x.sort(1, descending=largest)[0], rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("columns", [5, 8, 31, 1024])
+def test_rows_turned_around(columns):
+    x = torch.randn(6, columns)
+    for f in (lambda x: x.flip(1), lambda x: x.flip(0, 1) * 2, lambda x: x.flip(1)[:, 1:], lambda x: x.t().flip(0)):
+        torch.testing.assert_close(on_device(f, x), f(x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("shapes, dim", [([(300, 64), (5, 64), (200, 64)], 0), ([(40_000,), (3,), (7001,)], 0), ([(1, 20_000), (1, 31)], 1), ([(2, 3, 9000), (2, 1, 9000)], 1), ([(17, 2000), (17, 3)], 1)])
+def test_joined_pieces(shapes, dim):
+    pieces = [torch.randn(s) for s in shapes]
+    torch.testing.assert_close(on_device(lambda *p: torch.cat(p, dim), *pieces), torch.cat(pieces, dim), rtol=0, atol=0)
