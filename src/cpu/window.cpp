@@ -78,7 +78,8 @@ void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
     k.loop(k.i64(0), k.i64(n), 1, init, [&](IR i, ArrayRef<IR> sums) {
       IR at = k.add(first, k.add(k.mul(i, inner), column));
       IRs next(sums.begin(), sums.end());
-      for (Value v : op.getInputs()) next.push_back(k.load(element(v), c.buffer(v), at, width));
+      for (Value v : op.getInputs())
+        next.push_back(c.slots.has(v) ? k.load(element(v), c.buffer(v), at, width) : k.splat(scalar.emit(v, Indices(shape.size(), {k.i64(0), 0, 1})), width));  // or the same everywhere
       if (doubled) next = {k.b.CreateFAdd(next[0], k.b.CreateFPExt(next[1], next[0]->getType()))};
       else next = simple ? IRs{c.elements(width).compute(simple, next)} : scalar.region(body, next);
       for (auto [v, sum] : llvm::zip(op.getResults(), next)) {

@@ -168,12 +168,24 @@ def test_a_kernels_gradient_takes_its_optimizer_as_epilogue():
     assert len(kernels) == 1 and "multiply" in kernels[0], profile
 
 
-def test_the_steps_of_a_cumulative_sum_do_not_double_in_one_kernel():
-    x = torch.ones(1, 300, dtype=torch.long, device="cresset")
-    x.cumsum(-1).cpu()
+def test_steps_that_read_two_values_each_do_not_double_in_one_kernel():
+    def cumulative(x):
+        for step in (1, 2, 4, 8, 16, 32, 64, 128, 256):
+            x = x + F.pad(x[:, :-step], (step, 0))
+        return x
+
+    x = torch.arange(300.0)[None]
+    assert torch.equal(cumulative(x.to("cresset")).cpu(), cumulative(x))
     (record,) = torch_cresset.compile_records()[-1:]
     assert 2 <= record["kernels"] <= 3  # one would read 512 elements for each
-    assert torch.equal(x.cumsum(-1).cpu(), x.cpu().cumsum(-1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool])
+def test_a_cumulative_sum_of_equal_elements(dtype):
+    """Constants are no buffer that could be walked along."""
+    x = torch.ones(3, 40, dtype=dtype, device="cresset")
+    for dim in (0, 1):
+        torch.testing.assert_close(torch.ones(3, 40, dtype=dtype, device="cresset").cumsum(dim).cpu(), x.cpu().cumsum(dim))
 
 
 @pytest.mark.parametrize("rows, width, shape, padding", [(5000, 48, (2, 32), None), (1000, 33, (16,), 3), (4096, 16, (1,), None), (300, 8, (7,), None)])
