@@ -249,7 +249,7 @@ class Entry:
             generator = next((a.name for a in self.arguments if a.generator), "std::nullopt")
             lines.append(f"r.random(device::next_random({generator}));")
         passed = "".join(", r.meta(%s)" % a.name if a.tensor and not (a.list and a.optional_elements) else
-                         ", std::nullopt" if a.generator else ", " + a.name for a in self.arguments)
+                         ", std::optional<at::Generator>()" if a.generator else ", " + a.name for a in self.arguments)
         if self.options.get("shape") == "own":
             inputs = [a.name for a in self.arguments if not (a.ignored or a.generator)] + (["out"] if self.factory else [])
             lines.append(f"r.infer_layouts([&] {{ return shapes::{self.id}({', '.join(inputs)}); }});")

@@ -12,6 +12,7 @@
 
 #include "composite/decompose.h"
 #include "composite/kernels.h"
+#include "cpu/family.h"
 #include "cpu/kernel_cache.h"
 #include "cpu/kernels.h"
 #include "cpu/plan.h"
@@ -96,6 +97,7 @@ class NativeProgram final : public Program {
     int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (Kernel::kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
     launches.push_back({native.entry(), kernel.tasks, kernel.parallel() ? grain : 0, kernel.scratch_bytes, table.size()});
     add_buffers(buffers, plan);
+    if (!native.arguments.empty()) table.push_back(const_cast<int64_t*>(native.arguments.data()));
   }
   void add_foreign(ForeignCall call, ArrayRef<Value> buffers, const BufferPlan& plan) {
     foreign.push_back(std::make_unique<ForeignCall>(std::move(call)));
@@ -255,27 +257,81 @@ llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, cons
   return fresh;
 }
 
-// The kernels of the fusions by key, from the caches or compiled.
-llvm::Expected<std::map<std::string, std::shared_ptr<NativeKernel>>> make_kernels(ArrayRef<Fusion> fusions, ArrayRef<std::string> keys, const Target& target) {
-  std::map<std::string, std::shared_ptr<NativeKernel>> kernels;
-  std::vector<Fresh> fresh;
-  for (auto [fusion, key] : llvm::zip(fusions, keys)) {
-    if (fusion.kind == Fusion::Composite) continue;
-    auto [known, added] = kernels.insert({key, nullptr});
-    if (!added || (known->second = find_kernel(key))) continue;
-    auto emitted = emit_kernel(fusion, Slots(fusion), key, target);
+constexpr double kSecondsPerCost = 10e-6 / Kernel::kParallelCost;
+// A kernel that runs for less than this is shared by all sizes: its compilation takes tens of it.
+constexpr double kShareSeconds = 1e-3;
+
+// The kernels of one program, from the caches or compiled.
+class KernelMaker {
+ public:
+  KernelMaker(const Target& target, bool sizes_change) : target_(target), sizes_change_(sizes_change) {}
+
+  llvm::Error add(const Fusion& fusion, const std::string& key) {
+    auto [known, added] = kernels_.insert({key, nullptr});
+    if (!added) return llvm::Error::success();
+    auto native = find_kernel(key);
+    if (native && (sizes_change_ || native->arguments.empty())) return known->second = std::move(native), llvm::Error::success();
+    Slots slots(fusion);
+    auto emitted = emit_kernel(fusion, slots, key, target_);
     if (!emitted) return emitted.takeError();
-    fresh.push_back(std::move(*emitted));
+    if (!sizes_change_ || emitted->kernel.cost * kSecondsPerCost > kShareSeconds || !share(*emitted, slots.count())) fresh_.push_back(std::move(*emitted));
+    return llvm::Error::success();
   }
-  compile_objects(fresh, target);
-  for (Fresh& f : fresh) {
-    if (!f.object) return f.object.takeError();
-    auto native = add_kernel(f.kernel, std::move(*f.object));
-    if (!native) return native.takeError();
-    kernels[f.kernel.name] = *native;
+
+  llvm::Expected<std::map<std::string, std::shared_ptr<NativeKernel>>> finish() {
+    compile_objects(fresh_, target_);
+    std::map<std::string, std::shared_ptr<NativeKernel>> shared;
+    for (Fresh& f : fresh_) {
+      if (!f.object) return f.object.takeError();
+      auto native = add_kernel(f.kernel, std::move(*f.object));
+      if (!native) return native.takeError();
+      (shares_.count(f.kernel.name) ? shared : kernels_)[f.kernel.name] = *native;
+    }
+    for (auto& [code, members] : shares_)
+      for (Member& m : members) {
+        Family& family = family_of(m.family);
+        if (shared.count(code) && family.key == code) family.code = shared[code];
+        const auto& native = shared.count(code) ? shared[code] : m.code;
+        kernels_[m.kernel.name] = share_kernel(m.kernel, *native, std::move(m.arguments));
+      }
+    return std::move(kernels_);
   }
-  return kernels;
-}
+
+ private:
+  struct Member {
+    Kernel kernel;
+    std::string family;
+    std::vector<int64_t> arguments;
+    std::shared_ptr<NativeKernel> code;  // null if it is to be compiled
+  };
+
+  // Takes the code of the kernel's family, or makes that of this kernel.
+  bool share(Fresh& fresh, int buffers) {
+    Integers integers(*fresh.module->getFunction(fresh.kernel.name));
+    Family& family = family_of(integers.digest());
+    if (family.add(integers.values())) return false;
+    if (family.key.empty()) {
+      std::string content = "family " + integers.digest();
+      for (size_t i = 0; i < family.change.size(); ++i) content += family.change[i] ? " ?" : ' ' + std::to_string(family.first[i]);
+      family.key = kernel_key(content, target_);
+      family.code = find_kernel(family.key);
+    }
+    auto& members = shares_[family.key];
+    members.push_back({fresh.kernel, integers.digest(), family.arguments(integers.values()), family.code});
+    if (family.code || members.size() > 1) return true;
+    integers.make_arguments(family.change, buffers);
+    fresh.module->getFunction(fresh.kernel.name)->setName(family.key);
+    fresh.kernel.name = family.key;
+    fresh_.push_back(std::move(fresh));
+    return true;
+  }
+
+  const Target& target_;
+  bool sizes_change_;
+  std::map<std::string, std::shared_ptr<NativeKernel>> kernels_;
+  std::vector<Fresh> fresh_;
+  std::map<std::string, std::vector<Member>> shares_;  // by the key of the code
+};
 
 // Values that are returned as they came, or twice, need a kernel that writes them.
 void copy_returned_values(func::FuncOp main) {
@@ -380,7 +436,11 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
 
   std::vector<std::string> keys;
   for (const Fusion& fusion : *fusions) keys.push_back(kernel_key(content_of(fusion, Slots(fusion)), *target));
-  auto kernels = make_kernels(*fusions, keys, *target);
+  KernelMaker maker(*target, options.sizes_change);
+  for (auto [fusion, key] : llvm::zip(*fusions, keys))
+    if (fusion.kind != Fusion::Composite)
+      if (auto error = maker.add(fusion, key)) return error;
+  auto kernels = maker.finish();
   if (!kernels) return kernels.takeError();
   for (auto& [key, kernel] : *kernels) program->kernels.push_back(kernel);
   for (auto [fusion, key] : llvm::zip(*fusions, keys)) {
@@ -397,12 +457,14 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
       program->labels.push_back(label_of(fusion));
     } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
       program->add_launch(native, buffers, plan);
+      if (!native.arguments.empty()) program->stats_.shared_seconds += native.kernel.cost * kSecondsPerCost;
       program->labels.push_back(label_of(fusion));
     }
   }
   program->composites_ = report.fates();
-  program->stats_ = {size_t(plan.arena_bytes), size_t(plan.temporary_bytes), size_t(plan.donated_bytes), int(program->launches.size()), int(kernels->size()),
-                     std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
+  program->stats_.arena_bytes = size_t(plan.arena_bytes), program->stats_.temporary_bytes = size_t(plan.temporary_bytes), program->stats_.donated_bytes = size_t(plan.donated_bytes);
+  program->stats_.kernels = int(program->launches.size()), program->stats_.unique_kernels = int(kernels->size());
+  program->stats_.compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return program;
 }
 

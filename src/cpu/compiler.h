@@ -17,6 +17,8 @@ struct CompileOptions {
   std::string cpu;
   /// Goes on with what has become of composites so far; or null.
   const composite::Report* report = nullptr;
+  /// Programs of other sizes have come before: kernels that take less time than their compilation are shared by all sizes.
+  bool sizes_change = false;
 };
 
 /// Compiles the public function @main of `module`: ranked static tensors in and out. An argument with the attribute

@@ -92,8 +92,8 @@ const std::string& directory() {
 
 std::string path_of(const std::string& key) { return directory() + "/llvmcache-" + key; }  // the prefix that pruning looks for
 
-std::shared_ptr<NativeKernel> remember(std::shared_ptr<Code> code, const Kernel& kernel) {
-  auto native = std::make_shared<NativeKernel>(NativeKernel{std::move(code), kernel});
+std::shared_ptr<NativeKernel> remember(std::shared_ptr<Code> code, const Kernel& kernel, std::vector<int64_t> arguments = {}) {
+  auto native = std::make_shared<NativeKernel>(NativeKernel{std::move(code), kernel, std::move(arguments)});
   if (in_memory().size() > 4096) std::erase_if(in_memory(), [](auto& entry) { return entry.second.expired(); });
   in_memory()[kernel.name] = native;
   return native;
@@ -152,6 +152,13 @@ std::shared_ptr<NativeKernel> find_kernel(const std::string& key) {
   auto kernel = directory().empty() ? nullptr : read(key);
   if (kernel) disk_hits.add();
   return kernel;
+}
+
+std::shared_ptr<NativeKernel> share_kernel(const Kernel& kernel, const NativeKernel& other, std::vector<int64_t> arguments) {
+  static Counter shared("cresset.kernel_shared");
+  shared.add();
+  std::lock_guard lock(mutex());
+  return remember(other.code, kernel, std::move(arguments));
 }
 
 llvm::Expected<std::shared_ptr<NativeKernel>> add_kernel(const Kernel& kernel, std::unique_ptr<llvm::MemoryBuffer> object) {

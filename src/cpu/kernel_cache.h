@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cpu/emitter.h"
 #include "cpu/jit.h"
@@ -15,6 +16,7 @@ namespace cresset::cpu {
 struct NativeKernel {
   std::shared_ptr<Code> code;
   Kernel kernel;
+  std::vector<int64_t> arguments = {};  ///< of code that a family shares (cpu/family.h): their address stands behind the buffers'
   KernelFunction entry() const { return reinterpret_cast<KernelFunction>(code->entry); }
 };
 
@@ -24,6 +26,9 @@ std::string kernel_key(const std::string& content, const Target& target);
 
 /// From memory, or else from the directory; null if it is in neither. A file that is damaged counts as absent.
 std::shared_ptr<NativeKernel> find_kernel(const std::string& key);
+
+/// The kernel `kernel`, whose code another one brought; remembered in memory.
+std::shared_ptr<NativeKernel> share_kernel(const Kernel& kernel, const NativeKernel& other, std::vector<int64_t> arguments);
 
 /// Links a fresh object file and remembers it: in memory as long as a program uses it, in the directory for later processes.
 /// The directory is CRESSET_CACHE_DIR, by default "cresset" in the user's cache directory; CRESSET_CACHE_DIR="" keeps nothing. Several

@@ -16,4 +16,17 @@ inline void check_same_dtype(const trace::Operator& op, std::initializer_list<at
                 t.scalar_type(), "; convert one with .to(dtype)");
 }
 
+/// Raises eager's error where the operator has no integer kernel.
+inline void check_floating(const trace::Operator& op, std::initializer_list<at::Tensor> tensors) {
+  for (const at::Tensor& t : tensors)
+    TORCH_CHECK_NOT_IMPLEMENTED(!at::isIntegralType(t.scalar_type(), true) || (t.dim() == 0 && tensors.size() > 1), op.name, ": expected a floating-point tensor, but got ",
+                                t.scalar_type(), "; convert it with .to(torch.float32)");
+}
+/// Raises unless the tensors are integers or booleans.
+inline void check_integral(const trace::Operator& op, std::initializer_list<at::Tensor> tensors) {
+  for (const at::Tensor& t : tensors)
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isIntegralType(t.scalar_type(), true), op.name, ": expected an integer or boolean tensor, but got ", t.scalar_type(),
+                                "; convert it with .to(torch.int64)");
+}
+
 }  // namespace cresset::device

@@ -10,17 +10,26 @@
 #include "trace/capture.h"
 
 namespace cresset::device {
+namespace {
+
+bool is_known(const at::Tensor& t) {
+  const auto& cell = trace::Cell::of(t);
+  return !trace::capturing() && cell.content() && !cell.pending();
+}
+at::Tensor known(const at::Tensor& t) {
+  return at::empty({0}, t.options().device(at::kCPU)).set_(cpu_storage(trace::Cell::of(t).content().node->buffer()), t.storage_offset(), t.sizes(), t.strides());
+}
+
+}  // namespace
 
 void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t low, int64_t high, IndexFailure failure, std::optional<int64_t> allowed) {
   if (indices.numel() == 0 || indices.device().type() != c10::DeviceType::PrivateUse1 || !at::isIntegralType(indices.scalar_type(), false)) return;
   if (trace::recording_body())
     return trace::check_argument(trace::read(indices), [&op, low, high, failure, allowed](const at::Tensor& t) { check_indices(op, t, low, high, failure, allowed); });
   bool index_error = failure == IndexFailure::IndexError;
-  const auto& cell = trace::Cell::of(indices);
-  if (trace::capturing() || !cell.content() || cell.pending()) return trace::check_later(op, trace::read(indices), low, high, allowed, index_error);
-  auto values = at::empty({0}, indices.options().device(at::kCPU))
-                    .set_(cpu_storage(cell.content().node->buffer()), indices.storage_offset(), indices.sizes(), indices.strides())
-                    .contiguous();
+  if (!is_known(indices))
+    return trace::check_later(op, trace::read(indices), low, high, allowed, c10::str("index out of range in ", op.name, ": an index lies outside [", low, ", ", high, ")"), index_error);
+  auto values = known(indices).contiguous();
   int64_t least = low, greatest = low;
   AT_DISPATCH_INTEGRAL_TYPES(indices.scalar_type(), "check_indices", [&] {
     const scalar_t* data = values.const_data_ptr<scalar_t>();
@@ -42,6 +51,15 @@ void check_indices(const trace::Operator& op, const at::Tensor& self, const c10:
     if (index && index->defined() && !mask && dim < self.dim()) check_indices(op, *index, -self.size(dim), self.size(dim));
     dim += mask ? index->dim() : 1;
   }
+}
+
+void check_divisor(const trace::Operator& op, const at::Tensor& dividend, const at::Tensor& divisor) {
+  if (divisor.numel() == 0 || dividend.numel() == 0 || !at::isIntegralType(at::result_type(dividend, divisor), true)) return;
+  constexpr const char* text = "ZeroDivisionError";
+  if (trace::recording_body() && divisor.is_privateuseone())
+    return trace::check_argument(trace::read(divisor), [&op](const at::Tensor& t) { check_divisor(op, t, t); });
+  if (divisor.is_privateuseone() && !is_known(divisor)) return trace::check_later(op, trace::read(divisor.ne(0).to(at::kLong)), 1, 2, std::nullopt, text, false);
+  TORCH_CHECK((divisor.is_privateuseone() ? known(divisor) : divisor).all().item<bool>(), text);
 }
 
 int64_t size_of(const at::Tensor& t, int64_t dim) { return t.dim() == 0 ? 1 : t.size(dim); }

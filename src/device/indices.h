@@ -20,6 +20,9 @@ void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t
 /// The same for x[indices], whose indices may be negative; masks have nothing to check.
 void check_indices(const trace::Operator& op, const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices);
 
+/// Integers are not divided by zero, here as little as on the CPU.
+void check_divisor(const trace::Operator& op, const at::Tensor& dividend, const at::Tensor& divisor);
+
 /// The size of a dimension; 1 for a tensor of rank 0.
 int64_t size_of(const at::Tensor& t, int64_t dim);
 

@@ -1,5 +1,7 @@
 #include "device/shapes.h"
 
+#include <ATen/native/Pool.h>
+
 #include <cmath>
 
 namespace cresset::shapes {
@@ -94,6 +96,32 @@ Layouts linear_backward(const at::Tensor& self, const at::Tensor& grad_output, c
   return {mask[0] ? contiguous(self.sizes(), self.scalar_type()) : undefined(), mask[1] ? contiguous(weight.sizes(), weight.scalar_type()) : undefined(),
           mask[2] ? bias : undefined()};
 }
+Layouts _adaptive_avg_pool3d(const at::Tensor& self, at::IntArrayRef output_size) {
+  TORCH_CHECK(output_size.size() == 3, "adaptive_avg_pool3d: output_size must be 3");
+  TORCH_CHECK(self.dim() == 4 || self.dim() == 5, "adaptive_avg_pool3d(): Expected 4D or 5D tensor, but got ", self.sizes());
+  at::DimVector sizes(self.sizes());
+  std::copy(output_size.begin(), output_size.end(), sizes.end() - 3);
+  return {contiguous(sizes, self.scalar_type())};
+}
+Layouts _adaptive_avg_pool3d_backward(const at::Tensor&, const at::Tensor& self) { return {contiguous(self.sizes(), self.scalar_type())}; }
+Layouts max_pool3d_with_indices(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
+  TORCH_CHECK(self.dim() == 4 || self.dim() == 5, "max_pool3d(): Expected 4D or 5D tensor, but got ", self.sizes());
+  auto at = [](at::IntArrayRef list, size_t i) { return list[list.size() == 1 ? 0 : i]; };
+  at::DimVector sizes(self.sizes());
+  for (size_t i = 0; i < 3; ++i) {
+    int64_t kernel = at(kernel_size, i), step = stride.empty() ? kernel : at(stride, i), pad = at(padding, i), gap = at(dilation, i);
+    TORCH_CHECK(kernel > 0 && step > 0 && gap > 0, "max_pool3d(): kernel size, stride and dilation must be greater than zero");
+    TORCH_CHECK(pad >= 0 && pad * 2 <= (kernel - 1) * gap + 1, "pad should be at most half of effective kernel size, but got pad=", pad, ", kernel_size=", kernel,
+                " and dilation=", gap);
+    int64_t& n = sizes[sizes.size() - 3 + i];
+    n = at::native::pooling_output_shape<int64_t>(n, kernel, pad, step, gap, ceil_mode);
+    TORCH_CHECK(n > 0, "max_pool3d(): the output of an input of ", self.sizes(), " would be empty");
+  }
+  return {contiguous(sizes, self.scalar_type()), contiguous(sizes, at::kLong)};
+}
+Layouts max_pool3d_with_indices_backward(const at::Tensor&, const at::Tensor& self, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, at::IntArrayRef, bool, const at::Tensor&) {
+  return {contiguous(self.sizes(), self.scalar_type())};
+}
 Layouts native_group_norm_backward(const at::Tensor&, const at::Tensor& input, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>& weight, int64_t,
                                    int64_t c, int64_t, int64_t, std::array<bool, 3> mask) {
   auto channel = contiguous({c}, weight && weight->defined() ? weight->scalar_type() : input.scalar_type());
@@ -130,5 +158,35 @@ Layouts index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>
   return {{{self.scalar_type(), at::DimVector(result.sizes())}, at::DimVector(result.strides()), true}};
 }
 Layouts _index_put_impl_(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>&, const at::Tensor&, bool, bool) { return {like(self)}; }
+
+Layouts index_fill_int_Scalar(const at::Tensor& self, int64_t, const at::Tensor& index, const at::Scalar&) {
+  TORCH_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
+  return {like(self)};
+}
+Layouts index_fill_int_Tensor(const at::Tensor& self, int64_t, const at::Tensor& index, const at::Tensor& value) {
+  TORCH_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
+  TORCH_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
+  return {like(self)};
+}
+Layouts searchsorted(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right, std::optional<c10::string_view> side,
+                            const std::optional<at::Tensor>&) {
+  TORCH_CHECK(!side || *side == "left" || *side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ", *side);
+  TORCH_CHECK(!side || *side == "right" || !right, "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
+  TORCH_CHECK(sorted_sequence.scalar_type() == self.scalar_type(), "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary dtype ",
+              sorted_sequence.scalar_type(), " and input dtype ", self.scalar_type());
+  TORCH_CHECK(sorted_sequence.dim() == 1 || (sorted_sequence.dim() == self.dim() && self.dim() > 0 && sorted_sequence.sizes().slice(0, self.dim() - 1) == self.sizes().slice(0, self.dim() - 1)),
+              "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries "
+              "tensor ", sorted_sequence.sizes(), " and input value tensor ", self.sizes());
+  return {contiguous(self.sizes(), out_int32 ? at::kInt : at::kLong)};
+}
+Layouts bucketize(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool) {
+  TORCH_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+  return {contiguous(self.sizes(), out_int32 ? at::kInt : at::kLong)};
+}
+Layouts histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max) {
+  TORCH_CHECK(bins > 0, "torch.histc(): bins must be > 0, but got ", bins);
+  TORCH_CHECK(min.toDouble() <= max.toDouble(), "torch.histc: max must be larger than min");
+  return {contiguous({bins}, self.scalar_type())};
+}
 
 }  // namespace cresset::shapes

@@ -26,6 +26,18 @@ Layouts native_batch_norm_backward(const at::Tensor& grad_out, const at::Tensor&
 Layouts binary_cross_entropy(const at::Tensor& self, const at::Tensor& target, const std::optional<at::Tensor>& weight, int64_t reduction);
 Layouts binary_cross_entropy_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
                                       const std::optional<at::Tensor>& weight, int64_t reduction);
+Layouts _adaptive_avg_pool3d(const at::Tensor& self, at::IntArrayRef output_size);
+Layouts _adaptive_avg_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& self);
+Layouts max_pool3d_with_indices(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                                bool ceil_mode);
+Layouts max_pool3d_with_indices_backward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride,
+                                         at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode, const at::Tensor& indices);
+Layouts index_fill_int_Scalar(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value);
+Layouts index_fill_int_Tensor(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& value);
+Layouts searchsorted(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right, std::optional<c10::string_view> side,
+                            const std::optional<at::Tensor>& sorter);
+Layouts bucketize(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right);
+Layouts histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max);
 Layouts native_dropout(const at::Tensor& input, double p, std::optional<bool> train);
 Layouts arange_start_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out);
 Layouts linspace_out(const at::Scalar& start, const at::Scalar& end, int64_t steps, const at::Tensor& out);

@@ -16,6 +16,12 @@ inline Value operand(Builder& b, const Scalar& s) { return b.scalar(s, compute_t
 /// An operand times a Scalar that is mostly 1.
 inline Value scaled(Builder& b, Value v, const Scalar& s) { return b.is(s, 1) ? v : b.mul(operand(b, s), v); }
 
+/// Quotient rounded to the smaller integer; for floating point by remainder, as torch.floor_divide does.
+Value floor_quotient(Builder& b, Value x, Value y);
+
+/// Rounded to the result's dtype, as the CPU's kernels round a number of more precision that they don't compute with as it is.
+inline Value narrowed(Builder& b, Value v) { return b.convert(v, b.result_element()); }
+
 template <class F, class... Operands>
 Value elementwise(Builder& b, F f, Operands... operands) {
   return b.convert(f(operand(b, operands)...), b.result_element());

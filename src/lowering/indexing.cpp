@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "generated/lowerings.h"
+#include "lowering/elementwise.h"
 
 namespace cresset::lowering::aten {
 namespace {
@@ -99,23 +100,76 @@ Value position_in(Builder& b, Value index, llvm::ArrayRef<int64_t> shape, int64_
   return b.reshape(sum, {type_of(index).getNumElements(), 1});
 }
 
+// A scatter along one dimension as one over the flat target.
+template <class F>
+Value scatter_along(Builder& b, Value target, int64_t dim, Value index, Value src, F body) {
+  auto ranked = [&](Value v) { return rank_of(v) == 0 ? b.reshape(v, {1}) : v; };
+  Value places = ranked(index), updates = ranked(src), flat = b.reshape(target, {type_of(target).getNumElements()});
+  Dims shape(shape_of(ranked(target)));
+  updates = b.create<hlo::SliceOp>(updates, Dims(rank_of(updates), 0), Dims(shape_of(places)), Dims(rank_of(updates), 1));
+  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), {}, {0}, {}, {}, {0}, 1);
+  Value at = position_in(b, places, shape, wrap(dim, int64_t(shape.size())));
+  return b.reshape(b.scatter(flat, at, b.reshape(updates, {type_of(places).getNumElements()}), numbers, body), shape_of(target));
+}
+
+// Whole slices along one dimension; the index is a vector or one number.
+template <class F>
+Value scatter_slices(Builder& b, Value self, int64_t dim, Value index, Value updates, F body) {
+  int64_t n = type_of(index).getNumElements();
+  if (n == 0) return self;
+  dim = wrap(dim, rank_of(self));
+  Dims window;
+  for (int64_t d = 0; d < rank_of(self); ++d) if (d != dim) window.push_back(d);
+  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), window, {dim}, {}, {}, {dim}, 1);
+  return b.scatter(self, b.reshape(index, {n, 1}), updates, numbers, body);
+}
+Value fill_slices(Builder& b, Value self, int64_t dim, Value index, Value value) {
+  int64_t n = type_of(index).getNumElements();
+  if (rank_of(self) == 0) return n ? value : self;
+  Dims shape(shape_of(self));
+  shape[wrap(dim, rank_of(self))] = n;
+  index = b.convert(index, i64_of(b));
+  Value size = b.constant(c10::Scalar(shape_of(self)[wrap(dim, rank_of(self))]), i64_of(b), shape_of(index));
+  index = b.select(b.compare(Direction::LT, index, b.like(0, index)), b.add(index, size), index);
+  return scatter_slices(b, self, dim, index, b.broadcast(value, shape), [](Value, Value y) { return y; });
+}
+
+// How many of a row's sorted numbers lie before each value, by bisection; a nan lies behind all.
+Value places_in(Builder& b, Value rows, Value values, bool right) {
+  mlir::Type i64 = i64_of(b);
+  int64_t n = shape_of(rows).back(), count = type_of(values).getNumElements(), total = type_of(rows).getNumElements();
+  Value x = b.reshape(values, {count});
+  auto number = [&](int64_t k) { return b.constant(c10::Scalar(k), i64, {count}); };
+  Value found = number(0);
+  if (n == 0 || count == 0) return b.convert(b.reshape(found, shape_of(values)), b.result_element());
+  Value flat = b.reshape(rows, {total}), start = found;
+  if (total != n) start = b.mul(b.div(b.iota(0, {count}, i64), number(count / (total / n))), number(n));
+  int64_t step = 1;
+  while (step * 2 <= n) step *= 2;
+  for (; step > 0; step /= 2) {
+    Value probe = b.add(found, number(step - 1)), exists = b.compare(Direction::LT, probe, number(n));
+    Value at = b.take(flat, b.add(start, b.min(probe, number(n - 1))), 0);
+    Value before = b.logical_and(exists, b.logical_not(b.compare(right ? Direction::GT : Direction::GE, at, x)));
+    found = b.select(before, b.add(found, number(step)), found);
+  }
+  return b.convert(b.reshape(found, shape_of(values)), b.result_element());
+}
+
 Value scatter_reduced(Builder& b, Value self, int64_t dim, Value index, Value src, llvm::StringRef reduce, bool include_self) {
   if (type_of(index).getNumElements() == 0) return self;
-  int64_t n = type_of(self).getNumElements();
-  if (rank_of(self) == 0) self = b.reshape(self, {1});
-  if (rank_of(index) == 0) index = b.reshape(index, {1});
-  if (rank_of(src) == 0) src = b.reshape(src, {1});
-  dim = wrap(dim, rank_of(self));
-  Value at = position_in(b, index, shape_of(self), dim);
-  Value updates = b.create<hlo::SliceOp>(src, Dims(rank_of(src), 0), Dims(shape_of(index)), Dims(rank_of(src), 1));
-  updates = b.reshape(updates, {type_of(index).getNumElements()});
-  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), {}, {0}, {}, {}, {0}, 1);
-  Value target = b.reshape(self, {n});
+  if (reduce == "mean") {
+    // Sums and counts; of integers the quotient is rounded down.
+    Value sum = scatter_reduced(b, self, dim, index, src, "sum", include_self), one = b.like(1, src);
+    Value count = scatter_reduced(b, b.like(include_self ? 1 : 0, self), dim, index, one, "sum", true);
+    count = b.max(count, b.like(1, count));
+    return is_floating(sum) ? b.div(sum, count) : floor_quotient(b, sum, count);
+  }
   auto body = [&](Value x, Value y) -> Value {
     if (reduce == "sum" || reduce == "add") return b.add(x, y);
     if (reduce == "prod" || reduce == "multiply") return b.mul(x, y);
     return reduce == "amax" ? b.max(x, y) : b.min(x, y);
   };
+  Value target = self;
   if (!include_self) {
     mlir::Type t = element_of(self);
     double infinity = std::numeric_limits<double>::infinity();
@@ -123,9 +177,9 @@ Value scatter_reduced(Builder& b, Value self, int64_t dim, Value index, Value sr
     int64_t highest = t.isInteger(1) ? 1 : t.isUnsignedInteger() ? 255 : std::numeric_limits<int64_t>::max() >> (64 - t.getIntOrFloatBitWidth());
     c10::Scalar neutral = reduce == "sum" ? c10::Scalar(0) : reduce == "prod" ? c10::Scalar(1)
                           : is_floating(self) ? c10::Scalar(reduce == "amax" ? -infinity : infinity) : c10::Scalar(reduce == "amax" ? lowest : highest);
-    target = b.scatter(target, at, b.constant(neutral, t, shape_of(updates)), numbers, [](Value, Value y) { return y; });
+    target = scatter_along(b, target, dim, index, b.constant(neutral, t, shape_of(src)), [](Value, Value y) { return y; });
   }
-  return b.reshape(b.scatter(target, at, updates, numbers, body), b.result_shape());
+  return scatter_along(b, target, dim, index, src, body);
 }
 
 }  // namespace
@@ -163,13 +217,54 @@ Value index_add(Builder& b, Value self, int64_t dim, Value index, Value source, 
     Value v = b.reshape(source, {});
     return b.add(self, b.is(alpha, 1) ? v : b.mul(v, b.scalar_like(alpha, v)));
   }
-  dim = wrap(dim, rank_of(self));
   Value updates = b.is(alpha, 1) ? source : b.mul(source, b.scalar_like(alpha, source));
-  Dims window;
-  for (int64_t d = 0; d < rank_of(self); ++d) if (d != dim) window.push_back(d);
-  int64_t n = type_of(index).getNumElements();
-  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), window, {dim}, {}, {}, {dim}, 1);
-  return b.scatter(self, b.reshape(index, {n, 1}), updates, numbers, [&](Value x, Value y) { return b.add(x, y); });
+  return scatter_slices(b, self, dim, index, updates, [&](Value x, Value y) { return b.add(x, y); });
+}
+Value index_fill_int_Scalar(Builder& b, Value self, int64_t dim, Value index, Scalar value) {
+  return fill_slices(b, self, dim, index, b.scalar(value, element_of(self)));
+}
+Value index_fill_int_Tensor(Builder& b, Value self, int64_t dim, Value index, Value value) {
+  return fill_slices(b, self, dim, index, b.convert(b.reshape(value, {}), element_of(self)));
+}
+
+Value isin_Tensor_Tensor(Builder& b, Value elements, Value test_elements, bool assume_unique, bool invert) {
+  auto [x, y] = b.promoted(b.unsqueeze(elements, rank_of(elements)), b.reshape(test_elements, {type_of(test_elements).getNumElements()}));
+  Value found = b.reduce<hlo::OrOp>(b.compare(Direction::EQ, x, y), {rank_of(elements)}, 0);
+  return invert ? b.logical_not(found) : found;
+}
+Value isin_Tensor_Scalar(Builder& b, Value elements, Scalar test_element, bool assume_unique, bool invert) {
+  return invert ? ne_Scalar(b, elements, test_element) : eq_Scalar(b, elements, test_element);
+}
+
+Value searchsorted(Builder& b, Value sorted_sequence, Value self, bool out_int32, bool right, std::optional<llvm::StringRef> side, Value sorter) {
+  return places_in(b, sorted_sequence, self, right || side.value_or("left") == "right");
+}
+Value bucketize(Builder& b, Value self, Value boundaries, bool out_int32, bool right) { return places_in(b, boundaries, self, right); }
+
+Value histc(Builder& b, Value self, int64_t bins, Scalar min, Scalar max) {
+  mlir::Type i64 = i64_of(b);
+  bool whole = !is_floating(self);
+  Value x = b.reshape(whole ? b.convert(self, i64) : b.upcast(self), {type_of(self).getNumElements()});
+  mlir::Type element = element_of(x);
+  Value low = b.scalar(min, element), high = b.scalar(max, element), one = b.constant(c10::Scalar(1), element);
+  if (min.value.toDouble() == max.value.toDouble() && shape_of(x)[0] > 0) {
+    auto bound = [&](bool upper) {
+      return whole ? b.constant(c10::Scalar(upper ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min()), element)
+                   : b.constant(upper ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity(), element);
+    };
+    low = b.reduce(x, {0}, bound(true), [](Builder& b, Value p, Value q) { return b.min(p, q); });
+    high = b.reduce(x, {0}, bound(false), [](Builder& b, Value p, Value q) { return b.max(p, q); });
+  }
+  Value flat = b.compare(Direction::EQ, low, high);
+  low = b.select(flat, b.sub(low, one), low), high = b.select(flat, b.add(high, one), high);
+  Value from = b.broadcast(low, shape_of(x)), to = b.broadcast(high, shape_of(x)), count = b.constant(c10::Scalar(bins), element, shape_of(x));
+  Value place = whole ? b.div(b.mul(b.sub(x, from), count), b.sub(to, from)) : b.mul(b.div(b.sub(x, from), b.sub(to, from)), count);
+  Value inside = b.logical_and(b.compare(Direction::GE, x, from), b.compare(Direction::LE, x, to)), last = b.constant(c10::Scalar(bins - 1), i64, shape_of(x));
+  // What lies outside is counted in a bin of its own.
+  place = b.select(inside, b.min(b.convert(place, i64), last), b.constant(c10::Scalar(bins), i64, shape_of(x)));
+  Value counts = b.constant(0.0, i64, {bins + 1});
+  counts = scatter_along(b, counts, 0, place, b.constant(c10::Scalar(1), i64, shape_of(x)), [&](Value p, Value q) { return b.add(p, q); });
+  return b.convert(b.slice(counts, 0, 0, bins), b.result_element());
 }
 
 }  // namespace cresset::lowering::aten

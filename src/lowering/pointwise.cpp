@@ -5,7 +5,24 @@
 #include "generated/lowerings.h"
 #include "lowering/elementwise.h"
 
-namespace cresset::lowering::aten {
+namespace cresset::lowering {
+
+Value floor_quotient(Builder& b, Value x, Value y) {
+  Value zero = b.like(0, x);
+  if (is_floating(x)) {
+    Value m = b.create<hlo::RemOp>(x, y), q = b.div(b.sub(x, m), y);
+    Value adjust = b.logical_and(b.compare(Direction::NE, m, zero), b.compare(Direction::NE, b.compare(Direction::LT, y, zero), b.compare(Direction::LT, m, zero)));
+    q = b.select(adjust, b.sub(q, b.like(1, q)), q);
+    Value f = b.floor(q);
+    f = b.select(b.compare(Direction::GT, b.sub(q, f), b.like(0.5, q)), b.add(f, 1), f);
+    return b.select(b.compare(Direction::EQ, y, zero), b.div(x, y), f);
+  }
+  Value q = b.div(x, y), r = b.create<hlo::RemOp>(x, y);
+  Value adjust = b.logical_and(b.compare(Direction::NE, r, zero), b.compare(Direction::NE, b.compare(Direction::LT, r, zero), b.compare(Direction::LT, y, zero)));
+  return b.select(adjust, b.sub(q, b.like(1, q)), q);
+}
+
+namespace aten {
 namespace {
 
 template <class F>
@@ -22,21 +39,6 @@ Value comparison(Builder& b, Value x, Value y, Direction d) {
 }
 Value truth(Builder& b, Value x) { return b.convert(x, b.ops.getI1Type()); }
 
-// Quotient rounded to the smaller integer; for floating point by remainder, as torch.floor_divide does.
-Value floor_quotient(Builder& b, Value x, Value y) {
-  Value zero = b.like(0, x);
-  if (is_floating(x)) {
-    Value m = b.create<hlo::RemOp>(x, y), q = b.div(b.sub(x, m), y);
-    Value adjust = b.logical_and(b.compare(Direction::NE, m, zero), b.compare(Direction::NE, b.compare(Direction::LT, y, zero), b.compare(Direction::LT, m, zero)));
-    q = b.select(adjust, b.sub(q, b.like(1, q)), q);
-    Value f = b.floor(q);
-    f = b.select(b.compare(Direction::GT, b.sub(q, f), b.like(0.5, q)), b.add(f, 1), f);
-    return b.select(b.compare(Direction::EQ, y, zero), b.div(x, y), f);
-  }
-  Value q = b.div(x, y), r = b.create<hlo::RemOp>(x, y);
-  Value adjust = b.logical_and(b.compare(Direction::NE, r, zero), b.compare(Direction::NE, b.compare(Direction::LT, r, zero), b.compare(Direction::LT, y, zero)));
-  return b.select(adjust, b.sub(q, b.like(1, q)), q);
-}
 Value trunc_of(Builder& b, Value x) { return b.select(b.compare(Direction::LT, x, b.like(0, x)), b.create<hlo::CeilOp>(x), b.floor(x)); }
 
 }  // namespace
@@ -61,6 +63,14 @@ Value sigmoid(Builder& b, Value self) { return floating(b, self, [&](Value x) { 
 Value reciprocal(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.div(b.like(1, x), x); }); }
 Value floor(Builder& b, Value self) { return is_floating(self) ? b.floor(self) : self; }
 Value ceil(Builder& b, Value self) { return is_floating(self) ? Value(b.create<hlo::CeilOp>(self)) : self; }
+Value round_decimals(Builder& b, Value self, int64_t decimals) {
+  if (!is_floating(self)) return self;
+  double scale = std::pow(10.0, double(std::abs(decimals)));
+  return floating(b, self, [&](Value x) {
+    Value s = b.like(scale, x), scaled = decimals < 0 ? b.div(x, s) : b.mul(x, s), whole = b.create<hlo::RoundNearestEvenOp>(scaled);
+    return decimals < 0 ? b.mul(whole, s) : b.div(whole, s);
+  });
+}
 Value round(Builder& b, Value self) { return is_floating(self) ? Value(b.create<hlo::RoundNearestEvenOp>(self)) : self; }
 Value trunc(Builder& b, Value self) { return is_floating(self) ? trunc_of(b, self) : self; }
 // Of nan PyTorch says 0, StableHLO nan.
@@ -100,16 +110,20 @@ Value div_Tensor_mode(Builder& b, Value self, Value other, std::optional<llvm::S
 }
 Value floor_divide(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return floor_quotient(b, x, y); }); }
 Value remainder(Builder& b, Value self, Value other) {
-  return binary(b, self, other, [&](Value x, Value y) {
+  return binary(b, narrowed(b, self), narrowed(b, other), [&](Value x, Value y) {
     Value r = b.create<hlo::RemOp>(x, y), zero = b.like(0, r);
     Value adjust = b.logical_and(b.compare(Direction::NE, r, zero), b.compare(Direction::NE, b.compare(Direction::LT, r, zero), b.compare(Direction::LT, y, zero)));
     return b.select(adjust, b.add(r, y), r);
   });
 }
-Value fmod(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) -> Value { return b.create<hlo::RemOp>(x, y); }); }
+Value fmod(Builder& b, Value self, Value other) {
+  return binary(b, narrowed(b, self), narrowed(b, other), [&](Value x, Value y) -> Value { return b.create<hlo::RemOp>(x, y); });
+}
 Value maximum(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.max(x, y); }); }
 Value minimum(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.min(x, y); }); }
-Value atan2(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) -> Value { return b.create<hlo::Atan2Op>(x, y); }); }
+Value atan2(Builder& b, Value self, Value other) {
+  return binary(b, narrowed(b, self), narrowed(b, other), [&](Value x, Value y) -> Value { return b.create<hlo::Atan2Op>(x, y); });
+}
 Value pow_Tensor_Scalar(Builder& b, Value self, Scalar exponent) {
   return floating(b, self, [&](Value x) {
     auto inverse = [&](Value v) { return b.div(b.like(1, v), v); };
@@ -214,4 +228,5 @@ Value clamp_min_Tensor(Builder& b, Value self, Value min) { return clamp_tensors
 Value clamp_max_Tensor(Builder& b, Value self, Value max) { return clamp_tensors(b, self, {}, max); }
 Value clone(Builder& b, Value self) { return self; }
 
-}  // namespace cresset::lowering::aten
+}  // namespace aten
+}  // namespace cresset::lowering

@@ -1,6 +1,7 @@
-// Pooling over the last two dimensions. A window is a chain over its few offsets, each a strided slice of the input (its gradient: a
+// Pooling over the last two or three dimensions. A window is a chain over its few offsets, each a strided slice of the input (its gradient: a
 // padded copy of the output's), so that it fuses like element-wise code.
 #include <limits>
+#include <numeric>
 
 #include "generated/lowerings.h"
 #include "lowering/elementwise.h"
@@ -13,12 +14,14 @@ struct Axis {
 };
 int64_t at(llvm::ArrayRef<int64_t> list, size_t i) { return list[list.size() == 1 ? 0 : i]; }
 
-std::array<Axis, 2> axes(llvm::ArrayRef<int64_t> in, llvm::ArrayRef<int64_t> out, llvm::ArrayRef<int64_t> kernel, llvm::ArrayRef<int64_t> stride,
-                         llvm::ArrayRef<int64_t> padding, llvm::ArrayRef<int64_t> dilation) {
-  std::array<Axis, 2> a;
-  for (size_t i = 0; i < 2; ++i) {
-    size_t from_end = 2 - i;
-    a[i] = {in[in.size() - from_end], out[out.size() - from_end], at(kernel, i), stride.empty() ? at(kernel, i) : at(stride, i), at(padding, i), at(dilation, i)};
+using Axes = llvm::SmallVector<Axis, 3>;
+
+Axes axes(size_t count, llvm::ArrayRef<int64_t> in, llvm::ArrayRef<int64_t> out, llvm::ArrayRef<int64_t> kernel, llvm::ArrayRef<int64_t> stride,
+          llvm::ArrayRef<int64_t> padding, llvm::ArrayRef<int64_t> dilation) {
+  Axes a;
+  for (size_t i = 0; i < count; ++i) {
+    size_t from_end = count - i;
+    a.push_back({in[in.size() - from_end], out[out.size() - from_end], at(kernel, i), stride.empty() ? at(kernel, i) : at(stride, i), at(padding, i), at(dilation, i)});
   }
   return a;
 }
@@ -28,15 +31,29 @@ std::pair<int64_t, int64_t> offsets(const Axis& a) {
   int64_t first = std::max<int64_t>(0, (a.padding - (a.out - 1) * a.stride + a.dilation - 1) / a.dilation);
   return {first, std::max(first + 1, std::min(a.kernel, (a.in - 1 + a.padding) / a.dilation + 1))};
 }
+// Each of them, in the order of memory.
+void for_each_offset(const Axes& axes, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> f) {
+  int64_t count = 1;
+  for (const Axis& a : axes) count *= offsets(a).second - offsets(a).first;
+  for (int64_t n = 0; n < count; ++n) {
+    Dims offset(axes.size());
+    int64_t rest = n;
+    for (int64_t k = int64_t(axes.size()) - 1; k >= 0; --k) {
+      auto [first, end] = offsets(axes[k]);
+      offset[k] = first + rest % (end - first), rest /= end - first;
+    }
+    f(offset);
+  }
+}
 
-// The input at offset (i, j) of every window; `outside` where that lies in the padding.
-Value at_offset(Builder& b, Value x, const std::array<Axis, 2>& axes, int64_t i, int64_t j, Value outside) {
-  int64_t rank = rank_of(x), offset[2] = {i, j};
+// The input at one offset of every window; `outside` where that lies in the padding.
+Value at_offset(Builder& b, Value x, const Axes& axes, llvm::ArrayRef<int64_t> offset, Value outside) {
+  int64_t rank = rank_of(x), count = int64_t(axes.size());
   Dims low(rank, 0), high(rank, 0), start(rank, 0), limit(shape_of(x)), step(rank, 1);
   bool padded = false;
-  for (int64_t k = 0; k < 2; ++k) {
+  for (int64_t k = 0; k < count; ++k) {
     const Axis& a = axes[k];
-    int64_t d = rank - 2 + k, first = offset[k] * a.dilation - a.padding, last = first + (a.out - 1) * a.stride;
+    int64_t d = rank - count + k, first = offset[k] * a.dilation - a.padding, last = first + (a.out - 1) * a.stride;
     low[d] = std::max<int64_t>(-first, 0);
     high[d] = std::max<int64_t>(last + 1 - a.in, 0);
     padded |= low[d] || high[d];
@@ -46,78 +63,79 @@ Value at_offset(Builder& b, Value x, const std::array<Axis, 2>& axes, int64_t i,
   return b.create<hlo::SliceOp>(x, start, limit, step);
 }
 // The adjoint of at_offset: each window's value at its offset, zero elsewhere.
-Value from_offset(Builder& b, Value g, const std::array<Axis, 2>& axes, int64_t i, int64_t j) {
-  int64_t rank = rank_of(g), offset[2] = {i, j};
+Value from_offset(Builder& b, Value g, const Axes& axes, llvm::ArrayRef<int64_t> offset) {
+  int64_t rank = rank_of(g), count = int64_t(axes.size());
   Dims low(rank, 0), high(rank, 0), interior(rank, 0);
-  for (int64_t k = 0; k < 2; ++k) {
+  for (int64_t k = 0; k < count; ++k) {
     const Axis& a = axes[k];
-    int64_t d = rank - 2 + k;
+    int64_t d = rank - count + k;
     low[d] = offset[k] * a.dilation - a.padding;
     interior[d] = a.stride - 1;
     high[d] = a.in - low[d] - ((a.out - 1) * a.stride + 1);
   }
   return b.pad(g, 0, low, high, interior);
 }
-// Row-major position in the input's plane of offset (i, j) of every window.
-Value positions(Builder& b, llvm::ArrayRef<int64_t> shape, const std::array<Axis, 2>& axes, int64_t i, int64_t j) {
+// Row-major position in the input's plane (or volume) of one offset of every window.
+Value positions(Builder& b, llvm::ArrayRef<int64_t> shape, const Axes& axes, llvm::ArrayRef<int64_t> offset) {
   mlir::Type i64 = b.ops.getI64Type();
-  int64_t rank = int64_t(shape.size()), offset[2] = {i, j};
-  auto along = [&](int64_t k) {
+  auto number = [&](int64_t n) { return b.constant(c10::Scalar(n), i64, shape); };
+  Value sum;
+  for (size_t k = 0; k < axes.size(); ++k) {
     const Axis& a = axes[k];
-    Value v = b.mul(b.iota(rank - 2 + k, shape, i64), b.constant(c10::Scalar(a.stride), i64, shape));
-    return b.add(v, b.constant(c10::Scalar(offset[k] * a.dilation - a.padding), i64, shape));
-  };
-  return b.add(b.mul(along(0), b.constant(c10::Scalar(axes[1].in), i64, shape)), along(1));
+    Value v = b.add(b.mul(b.iota(int64_t(shape.size() - axes.size() + k), shape, i64), number(a.stride)), number(offset[k] * a.dilation - a.padding));
+    sum = sum ? b.add(b.mul(sum, number(a.in)), v) : v;
+  }
+  return sum;
 }
 
-// One axis of windows alone: the other one's are single elements, everywhere.
-std::array<Axis, 2> alone(const Axis& a, int64_t k, int64_t other) {
-  Axis single{other, other, 1, 1, 0, 1};
-  return k == 0 ? std::array<Axis, 2>{a, single} : std::array<Axis, 2>{single, a};
+// Large windows are summed along one axis after the other.
+bool is_large(const Axes& axes) {
+  int64_t count = 1;
+  for (const Axis& a : axes) count *= a.kernel;
+  return count > (axes.size() == 2 ? 25 : 27);
 }
-bool is_small(const std::array<Axis, 2>& axes) { return axes[0].kernel * axes[1].kernel <= 25; }
+// One axis of windows alone: the others' are single elements, everywhere.
+Axes alone(const Axes& axes, size_t k, llvm::ArrayRef<int64_t> shape) {
+  Axes result;
+  for (int64_t n : shape.take_back(axes.size())) result.push_back({n, n, 1, 1, 0, 1});
+  result[k] = axes[k];
+  return result;
+}
 
-// A chain for small windows; large ones are summed along one axis after the other, a single one as a whole.
-Value window_sums(Builder& b, Value x, const std::array<Axis, 2>& axes) {
-  auto chain = [&](const std::array<Axis, 2>& a) {
+Value window_sums(Builder& b, Value x, const Axes& axes) {
+  auto chain = [&](const Axes& a) {
     Value zero = b.constant(0.0, element_of(x)), sum;
-    auto [top, bottom] = offsets(a[0]);
-    auto [left, right] = offsets(a[1]);
-    for (int64_t i = top; i < bottom; ++i)
-      for (int64_t j = left; j < right; ++j) {
-        Value v = at_offset(b, x, a, i, j, zero);
-        sum = sum ? b.add(sum, v) : v;
-      }
+    for_each_offset(a, [&](llvm::ArrayRef<int64_t> offset) {
+      Value v = at_offset(b, x, a, offset, zero);
+      sum = sum ? b.add(sum, v) : v;
+    });
     return sum;
   };
-  if (is_small(axes)) return chain(axes);
-  for (int64_t k = 1; k >= 0; --k) {
-    int64_t d = rank_of(x) - 2 + k;
+  if (!is_large(axes)) return chain(axes);
+  for (int64_t k = int64_t(axes.size()) - 1; k >= 0; --k) {
+    int64_t d = rank_of(x) - int64_t(axes.size()) + k;
     auto [first, end] = offsets(axes[k]);
     if (axes[k].out == 1) x = b.unsqueeze(b.sum(b.slice(x, d, first - axes[k].padding, end - axes[k].padding), {d}), d);
-    else x = chain(alone(axes[k], k, shape_of(x)[rank_of(x) - 1 - k]));
+    else x = chain(alone(axes, k, shape_of(x)));
   }
   return x;
 }
 // Its adjoint: each window's value at all of its elements.
-Value spread_over_windows(Builder& b, Value g, const std::array<Axis, 2>& axes) {
-  auto chain = [&](const std::array<Axis, 2>& a) {
+Value spread_over_windows(Builder& b, Value g, const Axes& axes) {
+  auto chain = [&](const Axes& a) {
     Value sum;
-    auto [top, bottom] = offsets(a[0]);
-    auto [left, right] = offsets(a[1]);
-    for (int64_t i = top; i < bottom; ++i)
-      for (int64_t j = left; j < right; ++j) {
-        Value part = from_offset(b, g, a, i, j);
-        sum = sum ? b.add(sum, part) : part;
-      }
+    for_each_offset(a, [&](llvm::ArrayRef<int64_t> offset) {
+      Value part = from_offset(b, g, a, offset);
+      sum = sum ? b.add(sum, part) : part;
+    });
     return sum;
   };
-  if (is_small(axes)) return chain(axes);
-  for (int64_t k = 0; k < 2; ++k) {
-    int64_t rank = rank_of(g), d = rank - 2 + k;
+  if (!is_large(axes)) return chain(axes);
+  for (size_t k = 0; k < axes.size(); ++k) {
+    int64_t rank = rank_of(g), d = rank - int64_t(axes.size() - k);
     auto [first, end] = offsets(axes[k]);
     if (axes[k].out != 1) {
-      g = chain(alone(axes[k], k, shape_of(g)[rank - 1 - k]));
+      g = chain(alone(axes, k, shape_of(g)));
       continue;
     }
     Dims wide(shape_of(g)), low(rank, 0), high(rank, 0), same;
@@ -129,17 +147,17 @@ Value spread_over_windows(Builder& b, Value g, const std::array<Axis, 2>& axes) 
 }
 
 // What each window's sum is divided by, as ATen counts.
-Value divisor(Builder& b, mlir::Type element, llvm::ArrayRef<int64_t> shape, const std::array<Axis, 2>& axes, bool count_padding, std::optional<int64_t> override) {
+Value divisor(Builder& b, mlir::Type element, llvm::ArrayRef<int64_t> shape, const Axes& axes, bool count_padding, std::optional<int64_t> override) {
   if (override) return b.constant(double(*override), element, shape);
   Value product;
-  for (int64_t k = 0; k < 2; ++k) {
+  for (size_t k = 0; k < axes.size(); ++k) {
     const Axis& a = axes[k];
     Dims counts;
     for (int64_t o = 0; o < a.out; ++o) {
       int64_t start = o * a.stride - a.padding, end = std::min(start + a.kernel, a.in + a.padding);
       counts.push_back(count_padding ? end - start : std::min(end, a.in) - std::max<int64_t>(start, 0));
     }
-    Value v = b.broadcast(b.convert(b.integers(counts), element), shape, {int64_t(shape.size()) - 2 + k});
+    Value v = b.broadcast(b.convert(b.integers(counts), element), shape, {int64_t(shape.size() - axes.size() + k)});
     product = product ? b.mul(product, v) : v;
   }
   return product;
@@ -149,11 +167,11 @@ Value divisor(Builder& b, mlir::Type element, llvm::ArrayRef<int64_t> shape, con
 int64_t first_of(int64_t o, int64_t in, int64_t out) { return o * in / out; }
 int64_t end_of(int64_t o, int64_t in, int64_t out) { return ((o + 1) * in + out - 1) / out; }
 
-// Plane by plane, each gradient goes where the index says: no plane has to wait for another.
-Value scatter_planes(Builder& b, Value self, Value indices, Value grad_output) {
+// Plane by plane (or volume by volume), each gradient goes where the index says: none has to wait for another.
+Value scatter_planes(Builder& b, int64_t count, Value self, Value indices, Value grad_output) {
   Value g = b.upcast(grad_output);
   auto shape = shape_of(self);
-  int64_t plane = shape[shape.size() - 2] * shape.back(), planes = type_of(self).getNumElements() / std::max<int64_t>(plane, 1);
+  int64_t plane = std::accumulate(shape.end() - count, shape.end(), int64_t(1), std::multiplies<>()), planes = type_of(self).getNumElements() / std::max<int64_t>(plane, 1);
   int64_t windows = planes ? type_of(g).getNumElements() / planes : 0;
   auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), {}, {1}, {0}, {0}, {1}, 2);
   Value sum = b.scatter(b.constant(0.0, element_of(g), {planes, plane}), b.reshape(indices, {planes, windows, 1}), b.reshape(g, {planes, windows}), numbers,
@@ -161,54 +179,40 @@ Value scatter_planes(Builder& b, Value self, Value indices, Value grad_output) {
   return b.convert(b.reshape(sum, shape), b.result_element());
 }
 
-}  // namespace
+// As ATen does: a nan is larger than any number, and the last of several counts.
+void keep_larger(Builder& b, Value& best, Value& index, Value v, Value position) {
+  if (!best) {
+    best = v, index = position;
+    return;
+  }
+  Value larger = b.compare(Direction::GT, v, best);
+  if (is_floating(v)) larger = b.logical_or(larger, b.compare(Direction::NE, v, v));
+  best = b.select(larger, v, best), index = b.select(larger, position, index);
+}
 
-Values max_pool2d_with_indices(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding,
-                               llvm::ArrayRef<int64_t> dilation, bool ceil_mode) {
+Values max_pool(Builder& b, const Axes& axes, Value self) {
   Dims shape = b.result_shape();
-  auto a = axes(shape_of(self), shape, kernel_size, stride, padding, dilation);
   mlir::Type element = element_of(self);
   Value lowest = is_floating(self) ? b.constant(-std::numeric_limits<double>::infinity(), element)
                                    : b.constant(c10::Scalar(std::numeric_limits<int64_t>::min() >> (64 - element.getIntOrFloatBitWidth())), element);
   Value best, index;
-  auto [top, bottom] = offsets(a[0]);
-  auto [left, right] = offsets(a[1]);
-  for (int64_t i = top; i < bottom; ++i)
-    for (int64_t j = left; j < right; ++j) {
-      Value v = at_offset(b, self, a, i, j, lowest), p = positions(b, shape, a, i, j);
-      if (!best) {
-        best = v, index = p;
-        continue;
-      }
-      Value larger = b.compare(Direction::GT, v, best);
-      if (is_floating(v)) larger = b.logical_or(larger, b.compare(Direction::NE, v, v));
-      best = b.select(larger, v, best), index = b.select(larger, p, index);
-    }
+  for_each_offset(axes, [&](llvm::ArrayRef<int64_t> offset) { keep_larger(b, best, index, at_offset(b, self, axes, offset, lowest), positions(b, shape, axes, offset)); });
   return {best, index};
 }
-Value max_pool2d_with_indices_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
-                                       llvm::ArrayRef<int64_t> padding, llvm::ArrayRef<int64_t> dilation, bool ceil_mode, Value indices) {
-  return scatter_planes(b, self, indices, grad_output);
-}
 
-Value avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding, bool ceil_mode,
-                 bool count_include_pad, std::optional<int64_t> divisor_override) {
-  Dims shape = b.result_shape();
-  auto a = axes(shape_of(self), shape, kernel_size, stride, padding, {1});
-  Value x = b.upcast(self), sum = window_sums(b, x, a);
-  return b.convert(b.div(sum, divisor(b, element_of(x), shape, a, count_include_pad, divisor_override)), b.result_element());
-}
-Value avg_pool2d_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
-                          llvm::ArrayRef<int64_t> padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
-  auto a = axes(shape_of(self), shape_of(grad_output), kernel_size, stride, padding, {1});
-  Value g = b.upcast(grad_output);
-  g = b.div(g, divisor(b, element_of(g), shape_of(g), a, count_include_pad, divisor_override));
-  return b.convert(spread_over_windows(b, g, a), b.result_element());
-}
-
-Value _adaptive_avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size) {
+Value average(Builder& b, const Axes& axes, Value self, bool count_padding, std::optional<int64_t> override) {
   Value x = b.upcast(self);
-  for (int64_t d = rank_of(x) - 2; d < rank_of(x); ++d) {
+  return b.convert(b.div(window_sums(b, x, axes), divisor(b, element_of(x), b.result_shape(), axes, count_padding, override)), b.result_element());
+}
+Value average_gradient(Builder& b, const Axes& axes, Value grad_output, bool count_padding, std::optional<int64_t> override) {
+  Value g = b.upcast(grad_output);
+  g = b.div(g, divisor(b, element_of(g), shape_of(g), axes, count_padding, override));
+  return b.convert(spread_over_windows(b, g, axes), b.result_element());
+}
+
+Value adaptive_average(Builder& b, int64_t count, Value self) {
+  Value x = b.upcast(self);
+  for (int64_t d = rank_of(x) - count; d < rank_of(x); ++d) {
     int64_t in = shape_of(x)[d], out = b.result_shape()[d];
     Values parts;
     for (int64_t o = 0; o < out; ++o) {
@@ -219,9 +223,9 @@ Value _adaptive_avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> outpu
   }
   return b.convert(x, b.result_element());
 }
-Value _adaptive_avg_pool2d_backward(Builder& b, Value grad_output, Value self) {
+Value adaptive_average_gradient(Builder& b, int64_t count, Value grad_output, Value self) {
   Value g = b.upcast(grad_output);
-  for (int64_t d = rank_of(g) - 2; d < rank_of(g); ++d) {
+  for (int64_t d = rank_of(g) - count; d < rank_of(g); ++d) {
     int64_t in = shape_of(self)[d], out = shape_of(g)[d];
     Value sum;
     for (int64_t o = 0; o < out; ++o) {
@@ -238,6 +242,46 @@ Value _adaptive_avg_pool2d_backward(Builder& b, Value grad_output, Value self) {
   }
   return b.convert(g, b.result_element());
 }
+
+}  // namespace
+
+Values max_pool2d_with_indices(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding,
+                               llvm::ArrayRef<int64_t> dilation, bool ceil_mode) {
+  return max_pool(b, axes(2, shape_of(self), b.result_shape(), kernel_size, stride, padding, dilation), self);
+}
+Value max_pool2d_with_indices_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
+                                       llvm::ArrayRef<int64_t> padding, llvm::ArrayRef<int64_t> dilation, bool ceil_mode, Value indices) {
+  return scatter_planes(b, 2, self, indices, grad_output);
+}
+Value avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding, bool ceil_mode,
+                 bool count_include_pad, std::optional<int64_t> divisor_override) {
+  return average(b, axes(2, shape_of(self), b.result_shape(), kernel_size, stride, padding, {1}), self, count_include_pad, divisor_override);
+}
+Value avg_pool2d_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
+                          llvm::ArrayRef<int64_t> padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
+  return average_gradient(b, axes(2, shape_of(self), shape_of(grad_output), kernel_size, stride, padding, {1}), grad_output, count_include_pad, divisor_override);
+}
+Value _adaptive_avg_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size) { return adaptive_average(b, 2, self); }
+Value _adaptive_avg_pool2d_backward(Builder& b, Value grad_output, Value self) { return adaptive_average_gradient(b, 2, grad_output, self); }
+
+Values max_pool3d_with_indices(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding,
+                               llvm::ArrayRef<int64_t> dilation, bool ceil_mode) {
+  return max_pool(b, axes(3, shape_of(self), b.result_shape(), kernel_size, stride, padding, dilation), self);
+}
+Value max_pool3d_with_indices_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
+                                       llvm::ArrayRef<int64_t> padding, llvm::ArrayRef<int64_t> dilation, bool ceil_mode, Value indices) {
+  return scatter_planes(b, 3, self, indices, grad_output);
+}
+Value avg_pool3d(Builder& b, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride, llvm::ArrayRef<int64_t> padding, bool ceil_mode,
+                 bool count_include_pad, std::optional<int64_t> divisor_override) {
+  return average(b, axes(3, shape_of(self), b.result_shape(), kernel_size, stride, padding, {1}), self, count_include_pad, divisor_override);
+}
+Value avg_pool3d_backward(Builder& b, Value grad_output, Value self, llvm::ArrayRef<int64_t> kernel_size, llvm::ArrayRef<int64_t> stride,
+                          llvm::ArrayRef<int64_t> padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
+  return average_gradient(b, axes(3, shape_of(self), shape_of(grad_output), kernel_size, stride, padding, {1}), grad_output, count_include_pad, divisor_override);
+}
+Value _adaptive_avg_pool3d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size) { return adaptive_average(b, 3, self); }
+Value _adaptive_avg_pool3d_backward(Builder& b, Value grad_output, Value self) { return adaptive_average_gradient(b, 3, grad_output, self); }
 
 // One dimension after the other. All windows are walked as if they were as long as the longest: they see their last element again.
 Values adaptive_max_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size) {
@@ -267,6 +311,6 @@ Values adaptive_max_pool2d(Builder& b, Value self, llvm::ArrayRef<int64_t> outpu
   }
   return {best, index};
 }
-Value adaptive_max_pool2d_backward(Builder& b, Value grad_output, Value self, Value indices) { return scatter_planes(b, self, indices, grad_output); }
+Value adaptive_max_pool2d_backward(Builder& b, Value grad_output, Value self, Value indices) { return scatter_planes(b, 2, self, indices, grad_output); }
 
 }  // namespace cresset::lowering::aten

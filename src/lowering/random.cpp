@@ -2,6 +2,7 @@
 // operations, so that every compiler draws the same bits. Of n blocks, element i takes word i div n of block i mod n + offset:
 // neighbours are of neighbouring blocks, and so of one vector.
 #include <cmath>
+#include <limits>
 
 #include "generated/lowerings.h"
 #include "lowering/random.h"
@@ -45,6 +46,31 @@ namespace {
 
 Value to(Builder& b, Value v, size_t i = 0) { return b.convert(v, b.result_element(i)); }
 
+// Integers in [from, from + range); a range of 0 is 2^64.
+Value integers(Builder& b, int64_t from, uint64_t range, const Scalar& seed, const Scalar& offset) {
+  mlir::Type u64 = b.ops.getIntegerType(64, false), i64 = b.ops.getI64Type();
+  int64_t n = type_of(b.operands[0]).getNumElements();
+  bool wide = range == 0 || range > (uint64_t(1) << 32);
+  Value words = philox(b, wide ? 2 * n : n, seed, offset);
+  auto constant = [&](uint64_t c) { return b.constant(c10::Scalar(int64_t(c)), u64, {n}); };
+  Value v = words = b.convert(words, u64);
+  if (wide) v = b.logical_or(b.create<hlo::ShiftLeftOp>(b.slice(words, 0, 0, n), constant(32)), b.slice(words, 0, n, 2 * n));
+  if (range) v = b.create<hlo::RemOp>(v, constant(range));
+  v = b.add(b.convert(v, i64), b.constant(c10::Scalar(from), i64, {n}));
+  return to(b, b.reshape(v, b.result_shape()));
+}
+// The largest integer that `random_` draws without bounds: all up to it are exact in the type.
+uint64_t largest(mlir::Type t) {
+  if (auto type = mlir::dyn_cast<mlir::FloatType>(t)) return uint64_t(1) << type.getFPMantissaWidth();
+  if (t.isInteger(1)) return 1;
+  return t.isUnsignedInteger() ? 255 : uint64_t(std::numeric_limits<int64_t>::max()) >> (64 - t.getIntOrFloatBitWidth());
+}
+// In (0, 1].
+Value positive_numbers(Builder& b, const Scalar& seed, const Scalar& offset) {
+  Value u = uniform_numbers(b, b.result_shape(), seed, offset);
+  return b.sub(b.like(1, u), u);
+}
+
 }  // namespace
 
 Values native_dropout(Builder& b, Value input, double p, std::optional<bool> train, Scalar seed, Scalar offset) {
@@ -68,6 +94,29 @@ Value normal_functional(Builder& b, Value self, double mean, double std, Scalar 
   Value radius = b.sub(b.constant(1.0, element_of(u), {n}), b.slice(u, 0, 0, n)), angle = b.slice(u, 0, n, 2 * n);
   Value z = b.mul(b.sqrt(b.mul(b.log(radius), -2)), b.create<hlo::CosineOp>(b.mul(angle, 2 * M_PI)));
   return to(b, b.reshape(b.add(b.mul(z, std), mean), b.result_shape()));
+}
+Value random(Builder& b, Value self, Scalar seed, Scalar offset) { return integers(b, 0, largest(b.result_element()) + 1, seed, offset); }
+Value random_to(Builder& b, Value self, int64_t to, Scalar seed, Scalar offset) { return integers(b, 0, uint64_t(to), seed, offset); }
+Value random_from(Builder& b, Value self, int64_t from, std::optional<int64_t> to, Scalar seed, Scalar offset) {
+  return integers(b, from, (to ? uint64_t(*to) : largest(b.result_element()) + 1) - uint64_t(from), seed, offset);
+}
+Value exponential(Builder& b, Value self, double lambd, Scalar seed, Scalar offset) {
+  // Never 0, by which samplers divide.
+  Value e = b.neg(b.log(positive_numbers(b, seed, offset)));
+  return to(b, b.mul(b.max(e, b.like(std::ldexp(1.0, -25), e)), 1 / lambd));
+}
+Value geometric(Builder& b, Value self, double p, Scalar seed, Scalar offset) {
+  Value u = positive_numbers(b, seed, offset), n = b.create<hlo::CeilOp>(b.div(b.log(u), b.like(std::log1p(-p), u)));
+  return to(b, b.max(n, b.like(1, n)));
+}
+Value cauchy(Builder& b, Value self, double median, double sigma, Scalar seed, Scalar offset) {
+  Value u = uniform_numbers(b, b.result_shape(), seed, offset);
+  return to(b, b.add(b.mul(b.create<hlo::TanOp>(b.mul(b.add(u, -0.5), M_PI)), sigma), median));
+}
+Value bernoulli(Builder& b, Value self, Scalar seed, Scalar offset) { return bernoulli_Tensor(b, self, self, seed, offset); }
+Value bernoulli_Tensor(Builder& b, Value self, Value p, Scalar seed, Scalar offset) {
+  Value u = uniform_numbers(b, b.result_shape(), seed, offset);
+  return to(b, b.compare(Direction::LT, u, b.broadcast(b.convert(p, element_of(u)), shape_of(u))));
 }
 Value bernoulli_p(Builder& b, Value self, double p, Scalar seed, Scalar offset) {
   Value u = uniform_numbers(b, b.result_shape(), seed, offset);

@@ -31,7 +31,68 @@ Value sign_bit(Builder& b, Value x) {
   return negative(b, b.create<hlo::BitcastConvertOp>(mlir::RankedTensorType::get(shape_of(x), bits), x));
 }
 
+// Lanczos' approximation (g = 7, 9 terms) of the gamma function at z + 1: the sum, and the sum of its terms' derivatives. In f64.
+std::pair<Value, Value> lanczos(Builder& b, Value z) {
+  constexpr double kTerms[] = {676.520368121885098567009190444019, -1259.13921672240287047156078755283, 771.3234287776530788486528258894,    -176.61502916214059906584551354,
+                               12.507343278686904814458936853,     -0.13857109526572011689554707,     9.984369578019570859563e-6, 1.50563273514931155834e-7};
+  Value sum = b.like(0.99999999999980993227684700473478, z), slope = zero_like(b, z);
+  for (int i = 0; i < 8; ++i) {
+    Value at = b.add(z, i + 1), term = b.div(b.like(kTerms[i], z), at);
+    sum = b.add(sum, term), slope = b.sub(slope, b.div(term, at));
+  }
+  return {sum, slope};
+}
+template <class F>
+Value in_f64(Builder& b, Value self, F f) {
+  return elementwise(b, [&](Value x) { return b.convert(f(b.convert(x, b.ops.getF64Type())), element_of(x)); }, self);
+}
+
 }  // namespace
+
+Value lgamma(Builder& b, Value self) {
+  return in_f64(b, self, [&](Value x) {
+    // Below 1/2 by reflection: log(π / |sin πx|) - lgamma(1 - x).
+    Value reflected = b.compare(Direction::LT, x, b.like(0.5, x)), z = b.select(reflected, b.neg(x), b.sub(x, one(b, x))), t = b.add(z, 7.5);
+    Value y = b.add(b.sub(b.mul(b.add(z, 0.5), b.log(t)), t), b.add(b.log(lanczos(b, z).first), 0.5 * std::log(2 * M_PI)));
+    Value m = b.abs(x), part = b.sub(m, b.floor(m));
+    part = b.select(b.compare(Direction::GT, part, b.like(0.5, part)), b.sub(one(b, part), part), part);
+    Value mirrored = b.sub(b.sub(b.like(std::log(M_PI), x), b.log(b.create<hlo::SineOp>(b.mul(part, M_PI)))), y);
+    return b.select(is_infinite(b, x), b.like(kInfinity, x), b.select(reflected, mirrored, y));
+  });
+}
+Value digamma(Builder& b, Value self) {
+  return in_f64(b, self, [&](Value x) {
+    Value reflected = b.compare(Direction::LT, x, b.like(0.5, x)), z = b.select(reflected, b.neg(x), b.sub(x, one(b, x))), t = b.add(z, 7.5);
+    auto [sum, slope] = lanczos(b, z);
+    Value y = b.sub(b.add(b.log(t), b.div(slope, sum)), b.div(b.like(7, t), t));
+    // π cot πx, whose period is taken off first.
+    Value near = b.mul(b.sub(x, b.floor(b.add(x, 0.5))), M_PI);
+    Value mirrored = b.sub(y, b.div(b.mul(b.create<hlo::CosineOp>(near), M_PI), b.create<hlo::SineOp>(near)));
+    Value pole = b.select(b.compare(Direction::EQ, x, zero_like(b, x)), b.select(sign_bit(b, x), b.like(kInfinity, x), b.like(-kInfinity, x)),
+                          b.like(std::numeric_limits<double>::quiet_NaN(), x));
+    Value whole = b.logical_and(b.compare(Direction::LE, x, zero_like(b, x)), b.compare(Direction::EQ, x, b.floor(x)));
+    return b.select(whole, pole, b.select(reflected, mirrored, y));
+  });
+}
+Value erfinv(Builder& b, Value self) {
+  // A rational approximation and two steps of Newton, as ATen has it.
+  return elementwise(b, [&](Value y) {
+    auto polynomial = [&](Value v, std::initializer_list<double> coefficients) {
+      Value sum;
+      for (double c : coefficients) sum = sum ? b.add(b.mul(sum, v), c) : b.like(c, v);
+      return sum;
+    };
+    Value m = b.abs(y), square = b.mul(y, y);
+    Value center = b.div(b.mul(y, polynomial(square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899})),
+                         polynomial(square, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1}));
+    Value z = b.sqrt(b.neg(b.log(b.mul(b.sub(one(b, m), m), 0.5))));
+    Value tail = b.div(polynomial(z, {1.641345311, 3.429567803, -1.624906493, -1.970840454}), polynomial(z, {1.637067800, 3.543889200, 1}));
+    Value x = b.select(b.compare(Direction::LE, m, b.like(0.7, m)), center, with_sign_of(b, tail, y));
+    for (int i = 0; i < 2; ++i) x = b.sub(x, b.div(b.sub(b.erf(x), y), b.mul(b.exp(b.neg(b.mul(x, x))), M_2_SQRTPI)));
+    x = b.select(b.compare(Direction::EQ, m, one(b, m)), b.mul(y, kInfinity), x);
+    return b.select(b.compare(Direction::LE, m, one(b, m)), x, b.like(std::numeric_limits<double>::quiet_NaN(), x));
+  }, self);
+}
 
 Value asin(Builder& b, Value self) {
   return elementwise(b, [&](Value x) { return atan2_of(b, x, other_leg(b, x)); }, self);
@@ -85,7 +146,7 @@ Value logaddexp(Builder& b, Value self, Value other) {
   return elementwise(b, [&](Value x, Value y) {
     Value m = b.max(x, y), sum = b.add(m, log1p_of(b, b.exp(b.neg(b.abs(b.sub(x, y))))));
     return b.select(b.logical_and(b.compare(Direction::EQ, x, y), is_infinite(b, x)), x, sum);
-  }, self, other);
+  }, narrowed(b, self), narrowed(b, other));
 }
 Value hypot(Builder& b, Value self, Value other) {
   return elementwise(b, [&](Value x, Value y) {
@@ -94,7 +155,7 @@ Value hypot(Builder& b, Value self, Value other) {
     Value ratio = b.div(small, large), length = b.mul(large, b.sqrt(b.add(b.mul(ratio, ratio), 1)));
     length = b.select(b.compare(Direction::EQ, large, zero_like(b, large)), large, length);
     return b.select(infinite, b.like(kInfinity, x), length);
-  }, self, other);
+  }, narrowed(b, self), narrowed(b, other));
 }
 Value copysign(Builder& b, Value self, Value other) {
   Value m = b.abs(b.to_result(self));

@@ -25,6 +25,7 @@ struct ProgramStats {
   int kernels = 0;             ///< kernel launches in a run
   int unique_kernels = 0;      ///< kernels compiled
   double compile_seconds = 0;
+  double shared_seconds = 0;   ///< about what kernels take whose code is not for these sizes alone
 };
 
 /// What became of the composites of a program that look alike.

@@ -26,12 +26,15 @@
 #include "trace/cell.h"
 #include "trace/composite.h"
 #include "trace/hash.h"
+#include "trace/split.h"
 
 namespace cresset::trace {
 namespace {
 
 constexpr size_t kMaxPending = 20000;   // nodes after which a window runs in any case
-constexpr size_t kMaxPrograms = 256;
+constexpr size_t kMaxPrograms = 512;
+constexpr int kSharedRuns = 4;            // after which a program of changing sizes is compiled for its own,
+constexpr double kSharedSeconds = 1e-4;   // if kernels that other sizes share take that long in it
 constexpr size_t kKnownWindows = 8;     // recent windows that a new one is compared with while it is recorded
 
 struct Trace {
@@ -65,6 +68,7 @@ struct CachedProgram {
   std::string hash;
   std::shared_ptr<Program> program;
   std::vector<std::string> lines;
+  int shared_runs = 0;  // left before it is compiled for its own sizes; 0: it is
 };
 std::list<CachedProgram>& cache() {  // most recently used first
   static auto* c = new std::list<CachedProgram>;
@@ -290,31 +294,71 @@ Graph make_graph(const std::vector<Value>& outputs) {
   return graph;
 }
 
-std::shared_ptr<Program> program_for(const Graph& graph) {
-  static Counter hits("cresset.cache_hit"), compiles("cresset.compile");
+namespace {
+
+std::string key_of(const Graph& graph) {
   std::string hash = graph.hash;
   for (int a : graph.aliased) hash += "," + std::to_string(a);
-  for (auto it = cache().begin(); it != cache().end(); ++it)
-    if (it->hash == hash) {
-      hits.add();
-      cache().splice(cache().begin(), cache(), it);
-      return it->program;
-    }
-  auto start = std::chrono::steady_clock::now();
+  return hash;
+}
+CachedProgram* find_cached(const std::string& hash) {
+  static Counter hits("cresset.cache_hit");
+  auto it = std::find_if(cache().begin(), cache().end(), [&](const CachedProgram& known) { return known.hash == hash; });
+  if (it == cache().end()) return nullptr;
+  hits.add();
+  cache().splice(cache().begin(), cache(), it);
+  return &cache().front();
+}
+void keep(CachedProgram program) {
+  cache().push_front(std::move(program));
+  if (cache().size() > kMaxPrograms) cache().pop_back();
+}
+std::vector<std::string> described(const Graph& graph) {
   std::vector<std::string> lines;
   for (const NodePtr& n : graph.nodes) lines.push_back(describe(*n));
+  return lines;
+}
+
+std::shared_ptr<Program> compiled(const Graph& graph, const std::vector<std::string>& lines, bool sizes_change) {
+  static Counter compiles("cresset.compile");
+  auto start = std::chrono::steady_clock::now();
   composite::Report report;
   auto module = whole(graph, report);
   CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), state().where, dump(*module, graph.hash), {}};
-  auto program = cpu::compile(*module, {.report = &report});
+  auto program = cpu::compile(*module, {.report = &report, .sizes_change = sizes_change});
   if (!program) TORCH_CHECK(false, "cresset: a program of ", graph.nodes.size(), " operators can't be compiled: ", llvm::toString(program.takeError()));
   compiles.add();
   record.stats = (*program)->stats();
   record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   records().push_back(record);
-  cache().push_front({hash, std::shared_ptr<Program>(std::move(*program)), std::move(lines)});
-  if (cache().size() > kMaxPrograms) cache().pop_back();
-  return cache().front().program;
+  return std::move(*program);
+}
+
+// Of a piece of a graph, whose operators change or don't.
+std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes) {
+  std::string hash = key_of(piece);
+  if (CachedProgram* known = find_cached(hash)) return known->program;
+  auto lines = described(piece);
+  auto program = compiled(piece, lines, changes);
+  keep({hash, program, std::move(lines)});
+  return program;
+}
+
+}  // namespace
+
+std::shared_ptr<Program> program_for(const Graph& graph, bool again) {
+  std::string hash = key_of(graph);
+  if (CachedProgram* known = find_cached(hash)) {
+    if (known->shared_runs > 0 && --known->shared_runs == 0) known->program = compiled(graph, known->lines, false);
+    return known->program;
+  }
+  auto lines = described(graph);
+  auto changing = changing_operators(graph);
+  std::shared_ptr<Program> program;
+  if (changing) program = split_program(graph, *changing, program_of_piece);
+  if (!program) program = compiled(graph, lines, changing && again);
+  keep({hash, program, std::move(lines), program->stats().shared_seconds > kSharedSeconds ? kSharedRuns : 0});
+  return program;
 }
 
 std::string stablehlo_text(const Graph& graph, bool custom_calls) {
@@ -382,7 +426,7 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
     graph.aliased[output_of[i]] = it->second;
     taken[it->second] = true;
   }
-  auto program = program_for(graph);
+  auto program = program_for(graph, true);
   note_run(program);
 
   auto start = std::chrono::steady_clock::now();
@@ -447,18 +491,16 @@ std::optional<c10::Error> execute_possible(const std::vector<Cell*>& cells) {
 }  // namespace
 
 void IndexCheck::raise() const {
-  std::ostringstream text;
-  text << "index out of range in " << op->name << ": an index lies outside [" << low << ", " << high << ")";
-  TORCH_CHECK_INDEX(!index_error, text.str());
-  TORCH_CHECK(index_error, text.str());
+  TORCH_CHECK_INDEX(!index_error, message);
+  TORCH_CHECK(index_error, message);
 }
 
-void check_later(const Operator& op, const Value& indices, int64_t low, int64_t high, std::optional<int64_t> allowed, bool index_error) {
+void check_later(const Operator& op, const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error) {
   std::lock_guard lock(trace_mutex());
-  Value outside = make_value(builtin::any_outside, {indices}, {low, high, allowed ? Attribute(*allowed) : Attribute()}, {at::kBool, {}});
+  Value outside = make_value(builtin::any_outside, {integers}, {low, high, allowed ? Attribute(*allowed) : Attribute()}, {at::kBool, {}});
   for (const IndexCheck& known : state().checks)
     if (known.outside == outside && known.op == &op) return;
-  state().checks.push_back({std::move(outside), &op, low, high, index_error});
+  state().checks.push_back({std::move(outside), &op, std::move(message), index_error});
 }
 
 std::vector<IndexCheck> take_checks() {

@@ -32,16 +32,16 @@ void note_location(const Operator& op, std::string where);
 /// "file.py:12" of the running Python line outside PyTorch, or "". Set by the binding.
 extern std::string (*location_hook)();
 
-/// That indices lie outside [low, high) (`allowed` apart), in a program: compiled code clamps such indices.
+/// That integers lie outside [low, high) (`allowed` apart), in a program: indices, which compiled code clamps, and divisors.
 struct IndexCheck {
   Value outside;  ///< builtin::any_outside
   const Operator* op;
-  int64_t low, high;
+  std::string message;
   bool index_error;  ///< the class eager raises: IndexError, or RuntimeError
   void raise() const;
 };
-/// Lets the program that computes `indices` check them; it raises after it has run.
-void check_later(const Operator& op, const Value& indices, int64_t low, int64_t high, std::optional<int64_t> allowed, bool index_error);
+/// Lets the program that computes `integers` check them; it raises after it has run.
+void check_later(const Operator& op, const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error);
 /// The checks recorded since the last execution, for a program that somebody else runs.
 std::vector<IndexCheck> take_checks();
 
@@ -58,8 +58,9 @@ void end_step();
 /// A graph over these results, with its inputs, nodes and hash (without donations).
 Graph make_graph(const std::vector<Value>& outputs);
 
-/// The program of a graph, from the cache or compiled. Raises c10::Error naming the operator if it can't be compiled.
-std::shared_ptr<Program> program_for(const Graph& graph);
+/// The program of a graph, from the cache or compiled. Raises c10::Error naming the operator if it can't be compiled. If it is asked for `again`
+/// before each run, it may be compiled in haste at first.
+std::shared_ptr<Program> program_for(const Graph& graph, bool again = false);
 
 /// Composites of a library (composite::read_library) that are raised in every program from here on; what is pending runs first. Raises a ValueError if the text is no module or has none.
 void add_raised(const std::string& library);

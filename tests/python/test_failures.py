@@ -195,3 +195,28 @@ def test_masks_choose_elements():
         b[torch.ones(5, dtype=torch.bool, device="cresset")]
     repr(b)
     assert not [name for name in torch_cresset.counters() if name.startswith("aten::")]
+
+
+@pytest.mark.parametrize("divide", [torch.remainder, torch.fmod, torch.floor_divide, lambda x, y: torch.div(x, y, rounding_mode="trunc")])
+@pytest.mark.parametrize("computed", [False, True])
+def test_integers_divided_by_zero_are_the_cpus_error(divide, computed):
+    x, y = torch.tensor([7, -7, -(2**63)]), torch.tensor([2, 0, -1])
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        divide(x, y)
+    divisor = y.to("cresset") * 1 if computed else y.to("cresset")
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        divide(x.to("cresset"), divisor).cpu()
+    assert divide(x.to("cresset"), (divisor if computed else y.to("cresset")) + 3).cpu().tolist() == divide(x, y + 3).tolist()
+
+
+def test_the_least_integer_divided_by_minus_one_does_not_trap():
+    x = torch.tensor([-(2**63), 5], device="cresset")
+    assert torch.div(x, torch.tensor([-1, -1], device="cresset"), rounding_mode="trunc").cpu().tolist() == [-(2**63), -5]
+    assert torch.remainder(x, torch.tensor([-1, 3], device="cresset")).cpu().tolist() == [0, 2]
+
+
+def test_inductor_says_what_to_do():
+    with pytest.raises(Exception, match='backend="cresset"'):
+        torch.compile(lambda x: x.sin() + 1)(torch.randn(4, device="cresset"))
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.compile(lambda x: x.sin() + 1)(torch.ones(4)), torch.ones(4).sin() + 1)  # of CPU tensors as ever

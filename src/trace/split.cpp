@@ -1,0 +1,274 @@
+#include "trace/split.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "llvm/ADT/DenseMap.h"
+#include "trace/hash.h"
+#include "trace/step.h"
+
+namespace cresset::trace {
+namespace {
+
+constexpr size_t kKnownSizes = 2;         // that are compiled whole: two sizes that alternate (the last batch of an epoch) stay so
+constexpr size_t kWorthwhile = 12;        // operators that did not change, and a quarter of all
+constexpr size_t kMaxStructures = 1024;
+
+// Operators of one structure, as they were when they were first seen, and which of them have been otherwise since.
+struct Structure {
+  std::vector<std::string> sizes;   // graphs' hashes
+  std::vector<uint64_t> operators;  // digests of sizes and integers
+  std::vector<bool> changes;
+};
+std::unordered_map<std::string, Structure>& structures() {
+  static auto* s = new std::unordered_map<std::string, Structure>;
+  return *s;
+}
+
+bool is_leaf(const Node& n) { return &n.op() == &builtin::input || &n.op() == &builtin::scalar; }
+// Costs nothing where it is read, and a copy between two pieces.
+bool is_layout(const Node& n) {
+  const Operator* op = &n.op();
+  return op == &builtin::constant || op == &builtin::window_read || op == &builtin::reshape || op == &builtin::permute || op == &builtin::expand || op == &builtin::bitcast;
+}
+
+// Everything but sizes and integers.
+std::string structure_of(const Graph& graph) {
+  llvm::DenseMap<const Node*, uint64_t> numbers;
+  Digest d;
+  auto types = [&](const Node& n) {
+    for (const TensorType& t : n.types()) d.add(uint64_t(t.dtype) << 8 | t.sizes.size());
+  };
+  for (const NodePtr& n : graph.inputs) numbers[n.get()] = numbers.size(), types(*n);
+  for (const NodePtr& n : graph.nodes) {
+    numbers[n.get()] = numbers.size();
+    d.add(uint64_t(reinterpret_cast<uintptr_t>(&n->op())));
+    for (const Value& v : n->operands()) d.add(v ? numbers[v.node.get()] << 8 | v.index : ~0ull);
+    for (const Attribute& a : n->attributes()) {
+      d.add(a.index());
+      if (auto* b = std::get_if<bool>(&a)) d.add(*b);
+      if (auto* x = std::get_if<double>(&a)) d.add(c10::bit_cast<uint64_t>(*x));
+      if (auto* t = std::get_if<at::ScalarType>(&a)) d.add(uint64_t(*t));
+      if (auto* s = std::get_if<std::string>(&a)) d.add(std::string_view(*s));
+    }
+    types(*n);
+  }
+  for (const Value& v : graph.outputs) d.add(numbers[v.node.get()] << 8 | v.index);
+  return d.hex();
+}
+
+uint64_t sizes_of(const Node& n) {
+  uint64_t h = 0;
+  auto sizes = [&](const TensorType& t) {
+    for (int64_t s : t.sizes) h = mix(h, uint64_t(s));
+  };
+  for (const Value& v : n.operands()) if (v) sizes(v.type());
+  for (const TensorType& t : n.types()) sizes(t);
+  for (const Attribute& a : n.attributes()) {
+    if (auto* i = std::get_if<int64_t>(&a)) h = mix(h, uint64_t(*i));
+    if (auto* list = std::get_if<std::vector<int64_t>>(&a)) for (int64_t i : *list) h = mix(h, uint64_t(i));
+    if (auto* list = std::get_if<std::vector<bool>>(&a)) for (bool i : *list) h = mix(h, i);
+    if (auto* list = std::get_if<std::vector<double>>(&a)) for (double x : *list) h = mix(h, c10::bit_cast<uint64_t>(x));
+    if (auto* z = std::get_if<c10::complex<double>>(&a)) h = mix(mix(h, c10::bit_cast<uint64_t>(z->real())), c10::bit_cast<uint64_t>(z->imag()));
+  }
+  return h;
+}
+
+// Where a value lies while the pieces run.
+struct Place {
+  enum Kind { Input, Output, Between } kind;
+  size_t index;
+};
+
+class SplitProgram final : public Program {
+ public:
+  struct Piece {
+    std::shared_ptr<Program> program;
+    std::vector<Place> inputs, outputs;
+    std::vector<size_t> ends;  // what lies between pieces and is read here for the last time
+  };
+  void run(void* const* inputs, void* const* outputs) override {
+    std::vector<BufferPtr> between(values);
+    auto at = [&](Place p) { return p.kind == Place::Input ? inputs[p.index] : p.kind == Place::Output ? outputs[p.index] : between[p.index]->data(); };
+    std::vector<void*> from, to;
+    for (const Piece& piece : pieces) {
+      from.clear(), to.clear();
+      for (size_t i = 0; i < piece.outputs.size(); ++i)
+        if (piece.outputs[i].kind == Place::Between) between[piece.outputs[i].index] = Buffer::allocate(piece.program->outputs()[i].bytes);
+      for (Place p : piece.inputs) from.push_back(at(p));
+      for (Place p : piece.outputs) to.push_back(at(p));
+      piece.program->run(from.data(), to.data());
+      for (size_t value : piece.ends) between[value].reset();
+    }
+    for (auto& [place, output] : copies) std::memcpy(outputs[output], at(place), outputs_[output].bytes);
+  }
+  using Program::composites_;
+  using Program::inputs_;
+  using Program::outputs_;
+  using Program::stats_;
+  std::vector<Piece> pieces;
+  size_t values = 0;  // between pieces
+  std::vector<std::pair<Place, size_t>> copies;
+};
+
+class Splitter {
+ public:
+  Splitter(const Graph& graph, const std::vector<bool>& changes) : graph_(graph) {
+    // Pieces of even number are of operators that did not change, pieces of odd number of those that did.
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& n = *graph.nodes[i];
+      int own = changes[i], first = 0;
+      for (const Value& v : n.operands())
+        if (v && !is_leaf(*v.node)) first = std::max(first, is_repeated(*v.node, own) ? reads_after_[v.node.get()] : piece_of_[v.node.get()]);
+      reads_after_[&n] = first;
+      piece_of_[&n] = first % 2 == own ? first : first + 1;
+      members_[piece_of_[&n]].push_back(graph.nodes[i]);
+    }
+  }
+
+  std::shared_ptr<Program> split(const CompilePiece& compile) {
+    for (const Value& v : graph_.outputs)
+      if (!is_leaf(*v.node)) wanted_[piece_of_[v.node.get()]].insert(key(v));
+    for (const NodePtr& n : graph_.nodes)
+      if (!is_layout(*n)) find_boundaries(*n, piece_of_[n.get()]);
+    for (auto it = wanted_.rbegin(); it != wanted_.rend(); ++it)  // what a piece wants comes from those before it
+      for (Key k : it->second)
+        if (is_layout(*k.first)) find_boundaries(*k.first, it->first);
+    auto program = std::make_shared<SplitProgram>();
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) places_[{graph_.inputs[i].get(), 0}] = {Place::Input, i}, program->inputs_.push_back(port(graph_.inputs[i]->types()[0]));
+    for (const Value& v : graph_.outputs) program->outputs_.push_back(port(v.type()));
+    for (size_t j = 0; j < graph_.outputs.size(); ++j) program->outputs_[j].aliased = graph_.aliased[j];
+    for (auto& [piece, keys] : wanted_) add_piece(*program, piece, compile);
+    for (size_t j = 0; j < graph_.outputs.size(); ++j) {
+      Place p = places_.at(key(graph_.outputs[j]));
+      if (p.kind != Place::Output || p.index != j) program->copies.push_back({p, j});
+      if (p.kind == Place::Between) kept_.insert(p.index);
+    }
+    for (auto& [value, piece] : last_read_)
+      if (!kept_.count(value)) program->pieces[piece].ends.push_back(value);
+    return program;
+  }
+
+ private:
+  using Key = std::pair<const Node*, uint32_t>;
+  static Key key(const Value& v) { return {v.node.get(), v.index}; }
+  static Port port(const TensorType& t) { return {c10::toString(t.dtype), {t.sizes.begin(), t.sizes.end()}, size_t(t.numel()) * c10::elementSize(t.dtype), -1}; }
+  // Made again in the piece that reads it, unless that piece would change with it.
+  bool is_repeated(const Node& n, int piece) { return is_layout(n) && (piece % 2 == 1 || piece_of_[&n] % 2 == 0); }
+
+  void find_boundaries(const Node& n, int piece) {
+    for (const Value& v : n.operands()) {
+      if (!v || is_leaf(*v.node)) {
+        if (v) last_input_[v.node.get()] = std::max(last_input_[v.node.get()], piece);
+      } else if (is_repeated(*v.node, piece)) {
+        find_boundaries(*v.node, piece);
+      } else if (piece_of_[v.node.get()] != piece) {
+        wanted_[piece_of_[v.node.get()]].insert(key(v));
+      }
+    }
+  }
+
+  // The node with this piece's leaves in the place of what other pieces compute.
+  NodePtr rebuilt(const NodePtr& n, int piece) {
+    if (is_leaf(*n)) return n;
+    if (auto known = rebuilt_.find(n.get()); known != rebuilt_.end()) return known->second;
+    Node::Operands operands;
+    for (const Value& v : n->operands()) {
+      if (v && !is_leaf(*v.node) && !is_repeated(*v.node, piece) && piece_of_[v.node.get()] != piece) {
+        auto [leaf, added] = leaves_.insert({key(v), nullptr});
+        if (added) leaf->second = NodeFactory::input(nullptr, v.type());
+        operands.push_back({leaf->second, 0});
+      } else {
+        operands.push_back(v ? Value{rebuilt(v.node, piece), v.index} : Value());
+      }
+    }
+    return rebuilt_[n.get()] = NodeFactory::make(n->op(), std::move(operands), n->attributes(), n->types());
+  }
+
+  void add_piece(SplitProgram& program, int number, const CompilePiece& compile) {
+    rebuilt_.clear(), leaves_.clear();
+    std::vector<Value> outputs;
+    std::vector<Key> keys;
+    for (const NodePtr& n : members_[number])  // in order, so that long chains are not walked by recursion
+      if (!is_layout(*n)) rebuilt(n, number);
+    for (const NodePtr& n : members_[number])
+      for (uint32_t i = 0; i < n->types().size(); ++i)
+        if (wanted_[number].count({n.get(), i})) outputs.push_back({rebuilt(n, number), i}), keys.push_back({n.get(), i});
+    Graph graph = make_graph(outputs);
+    std::map<const Node*, Key> boundary;
+    for (auto& [value, leaf] : leaves_) boundary[leaf.get()] = value;
+    SplitProgram::Piece piece;
+    size_t position = program.pieces.size();
+    std::unordered_map<size_t, int> own_input;  // the program's inputs among the piece's
+    for (const NodePtr& n : graph.inputs) {
+      auto it = boundary.find(n.get());
+      Place p = places_.at(it == boundary.end() ? Key{n.get(), 0} : it->second);
+      if (p.kind == Place::Between) last_read_[p.index] = position;
+      if (p.kind == Place::Input) own_input[p.index] = int(piece.inputs.size());
+      piece.inputs.push_back(p);
+    }
+    for (size_t k = 0; k < keys.size(); ++k) {
+      size_t j = std::find_if(graph_.outputs.begin(), graph_.outputs.end(), [&](const Value& v) { return key(v) == keys[k]; }) - graph_.outputs.begin();
+      bool result = j < graph_.outputs.size();
+      if (int donor = result ? graph_.aliased[j] : -1; donor >= 0) {
+        // Its buffer is overwritten here, if no later piece reads it.
+        auto last = last_input_.find(graph_.inputs[donor].get());
+        result = last == last_input_.end() || last->second <= number;
+        if (auto own = own_input.find(size_t(donor)); result && own != own_input.end()) graph.aliased[k] = own->second;
+      }
+      places_[keys[k]] = result ? Place{Place::Output, j} : Place{Place::Between, program.values++};
+      piece.outputs.push_back(places_[keys[k]]);
+    }
+    piece.program = compile(graph, number % 2);
+    const ProgramStats& stats = piece.program->stats();
+    program.stats_.arena_bytes = std::max(program.stats_.arena_bytes, stats.arena_bytes);
+    program.stats_.temporary_bytes += stats.temporary_bytes;
+    program.stats_.kernels += stats.kernels;
+    program.composites_.insert(program.composites_.end(), piece.program->composites().begin(), piece.program->composites().end());
+    program.pieces.push_back(std::move(piece));
+  }
+
+  const Graph& graph_;
+  std::map<int, std::vector<NodePtr>> members_;  // of each piece, operands first
+  std::unordered_map<const Node*, int> piece_of_, reads_after_, last_input_;
+  std::map<int, std::set<Key>> wanted_;  // what each piece has to hand on
+  std::map<Key, Place> places_;
+  std::map<Key, NodePtr> leaves_;  // of the piece under construction
+  std::unordered_map<const Node*, NodePtr> rebuilt_;
+  std::map<size_t, size_t> last_read_;  // values between pieces
+  std::unordered_set<size_t> kept_;
+};
+
+}  // namespace
+
+std::optional<std::vector<bool>> changing_operators(const Graph& graph) {
+  if (structures().size() > kMaxStructures) structures().clear();
+  std::vector<uint64_t> operators;
+  for (const NodePtr& n : graph.nodes) operators.push_back(sizes_of(*n));
+  Structure& known = structures()[structure_of(graph)];
+  if (known.operators.empty()) known.operators = operators, known.changes.resize(operators.size());
+  for (size_t i = 0; i < operators.size(); ++i)
+    if (operators[i] != known.operators[i]) known.changes[i] = true;
+  auto& sizes = known.sizes;
+  if (std::find(sizes.begin(), sizes.end(), graph.hash) == sizes.end() && sizes.size() <= kKnownSizes) sizes.push_back(graph.hash);
+  if (sizes.size() <= kKnownSizes) return std::nullopt;
+  return known.changes;
+}
+
+std::shared_ptr<Program> split_program(const Graph& graph, const std::vector<bool>& changing, const CompilePiece& compile) {
+  static Counter splits("cresset.split");
+  size_t all = 0, unchanged = 0;
+  for (size_t i = 0; i < changing.size(); ++i)
+    if (!is_layout(*graph.nodes[i])) ++all, unchanged += !changing[i];
+  if (unchanged == all || unchanged < kWorthwhile || unchanged * 4 < all) return nullptr;
+  splits.add();
+  return Splitter(graph, changing).split(compile);
+}
+
+}  // namespace cresset::trace

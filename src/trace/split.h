@@ -1,0 +1,25 @@
+// A changed size recompiles only what depends on it: a graph of known operators whose sizes change from run to run (a cache that grows with each
+// generated token) becomes pieces, in turn of operators that changed and of operators that did not. The latter are in the program cache already, the
+// former are few, and as many layers have equal ones, most are compiled once for each size.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/program.h"
+#include "trace/graph.h"
+
+namespace cresset::trace {
+
+/// Which of its operators have had other sizes in graphs of the same structure; nothing until more than two sets of sizes have come.
+std::optional<std::vector<bool>> changing_operators(const Graph& graph);
+
+/// The program of one piece; of operators that change with `changing`.
+using CompilePiece = std::function<std::shared_ptr<Program>(const Graph& piece, bool changing)>;
+
+/// The graph in pieces; null where so much changes that it is rather compiled whole.
+std::shared_ptr<Program> split_program(const Graph& graph, const std::vector<bool>& changing, const CompilePiece& compile);
+
+}  // namespace cresset::trace

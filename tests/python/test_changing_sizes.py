@@ -1,0 +1,143 @@
+"""Sizes that change from run to run: a graph is split where they do, kernels are shared by all sizes, and results are the CPU's."""
+
+import copy
+
+import pytest
+import torch
+import transformers as tf
+from torch import nn
+
+import torch_cresset
+from conftest import fallbacks
+
+COUNTED = ("cresset.compile", "cresset.kernel_compile", "cresset.kernel_shared", "cresset.split")
+
+
+def counted(f):
+    """What f gives, and how the counters grew."""
+    before = torch_cresset.counters()
+    result = f()
+    after = torch_cresset.counters()
+    return result, {name: after.get(name, 0) - before.get(name, 0) for name in COUNTED}
+
+
+class Layer(nn.Module):
+    """Attention to all rows so far, as in generation, between products whose sizes never change."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.norm, self.rows, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x, keys, values):
+        q, k, v = self.rows(self.norm(x)).split(x.shape[-1], -1)
+        keys, values = torch.cat([keys, k], 1), torch.cat([values, v], 1)
+        return x + self.out(torch.softmax(q @ keys.transpose(1, 2) / 4, -1) @ values), keys, values
+
+
+class Decoder(nn.Module):
+    def __init__(self, width=16, layers=4):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(width) for _ in range(layers))
+
+    def forward(self, x, caches):
+        grown = []
+        for layer, (keys, values) in zip(self.layers, caches):
+            x, keys, values = layer(x, keys, values)
+            grown.append((keys, values))
+        return x, grown
+
+
+def decode(model, steps, device, call=None):
+    generator = torch.Generator().manual_seed(3)
+    caches = [(torch.zeros(1, 3, 16, device=device),) * 2 for _ in model.layers]
+    outputs = []
+    with torch.no_grad():
+        for _ in range(steps):
+            x, caches = (model if call is None else call)(torch.randn(1, 1, 16, generator=generator).to(device), caches)
+            outputs.append(x.cpu())
+    return torch.cat(outputs, 1), caches
+
+
+def test_a_growing_cache_is_recompiled_in_small_pieces_without_new_kernels():
+    model = Decoder().eval()
+    expected, expected_caches = decode(model, 50, "cpu")
+    model.to("cresset")
+    (actual, caches), _ = counted(lambda: decode(model, 40, "cresset"))
+    torch.testing.assert_close(actual, expected[:, :40])
+    (actual, caches), grown = counted(lambda: decode(model, 50, "cresset"))
+    torch.testing.assert_close(actual, expected)
+    torch.testing.assert_close(caches[3][1].cpu(), expected_caches[3][1])
+    # Ten new sizes: one small program for each, that of all equal layers, and code that is there.
+    assert grown["cresset.split"] == 10
+    assert grown["cresset.compile"] <= 3 * 10
+    assert grown["cresset.kernel_compile"] == 0 and grown["cresset.kernel_shared"] > 0
+
+
+def test_sizes_that_alternate_stay_whole():
+    model = Decoder().eval().to("cresset")
+    _, grown = counted(lambda: [decode(model, 2, "cresset") for _ in range(3)])
+    assert grown["cresset.split"] == 0 and grown["cresset.kernel_shared"] == 0
+
+
+def test_through_compile():
+    model = Decoder().eval()
+    expected, _ = decode(model, 40, "cpu")
+    compiled = torch.compile(model, backend="cresset", dynamic=True)
+    actual, _ = decode(model, 40, "cpu", compiled)
+    torch.testing.assert_close(actual, expected)
+    assert torch_cresset.counters()["cresset.split"] > 20
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.cumsum(0), lambda x: x.sort(0)[0], lambda x: x.softmax(0), lambda x: (x - x.mean(0)).std(0), lambda x: torch.cat([x, x[:3]], 0).flip(0),
+    lambda x: x.t() @ x, lambda x: x @ x.t(), lambda x: x[torch.arange(x.shape[0] - 1, -1, -1, device=x.device)], lambda x: torch.tril(x @ x.t()),
+    lambda x: nn.functional.pad(x, (1, 2, 3, 4)).roll(2, 0), lambda x: x.index_add(0, torch.arange(3, device=x.device), x[1:4]), lambda x: x.argmax(0),
+    lambda x: nn.functional.conv1d(x.t()[None], torch.ones(4, 6, 3, device=x.device), padding=1), lambda x: nn.functional.gelu(x).sum(1),
+    lambda x: nn.functional.avg_pool1d(x.t(), 3, 2), lambda x: x.repeat_interleave(2, 0).unfold(0, 3, 2), lambda x: torch.topk(x, 3, 0)[0],
+    lambda x: nn.functional.scaled_dot_product_attention(x[None, None], x[None, None], x[None, None], is_causal=True)])
+def test_every_kind_of_kernel_of_any_size(function):
+    for n in [5, 6, 7, 9, 12, 15, 16, 17, 24, 33, 40, 64, 65, 128, 8, 4]:
+        x = torch.randn(n, 6)
+        expected, actual = function(x), function(x.to("cresset"))
+        torch.testing.assert_close(actual.cpu(), expected, rtol=1e-5, atol=1e-5)
+    assert not fallbacks()
+
+
+def test_training_with_lengths_that_change():
+    config = tf.GPT2Config(n_layer=2, n_embd=32, n_head=4, vocab_size=61, n_positions=32, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+    model = tf.GPT2LMHeadModel(config)
+    batches = [torch.randint(0, 61, (2, n)) for n in (5, 8, 6, 7, 9, 11, 8, 10, 12, 13)]
+
+    def train(model, device):
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+        losses = []
+        for ids in batches:
+            loss = model(ids.to(device), labels=ids.to(device)).loss
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            losses.append(loss.item())
+        return torch.tensor(losses)
+
+    expected = train(copy.deepcopy(model), "cpu")
+    torch.testing.assert_close(train(model.to("cresset"), "cresset"), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_parameters_change_in_place_while_a_cache_grows():
+    def run(device):
+        generator = torch.Generator().manual_seed(1)
+        weights = [(torch.randn(8, 8, generator=generator) * 0.2).double().to(device) for _ in range(12)]
+        cache = torch.zeros(2, 8, device=device, dtype=torch.float64)
+        for _ in range(12):
+            x = torch.randn(1, 8, generator=generator).double().to(device)
+            for w in weights:
+                x = torch.tanh(x @ w)
+                w.mul_(0.9).add_(x)
+            cache = torch.cat([cache, x])
+            for w in weights:
+                w.sub_(cache.mean(0) * 0.1)
+            torch_cresset.sync()
+        return torch.cat([*weights, cache]).cpu()
+
+    torch.testing.assert_close(run("cresset"), run("cpu"))
+    assert torch_cresset.counters()["cresset.split"] > 0
