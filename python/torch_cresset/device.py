@@ -31,6 +31,26 @@ class _Device:
         return False
 
 
+class _Refusal(type):
+    def __getattr__(cls, name):
+        raise RuntimeError('cresset: Inductor does not compile for this device; write torch.compile(model, backend="cresset")')
+
+
+class _NoInductor(metaclass=_Refusal):
+    """What Inductor finds as its code generator for this device: whatever it asks for, it is told what to do."""
+
+
+def _for_inductor(name):
+    """Attributes that Inductor looks up once it compiles anything."""
+    if name not in ("Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"):
+        raise AttributeError(f"module 'torch.cresset' has no attribute {name!r}")
+    from torch._inductor.codegen.common import get_device_op_overrides, register_device_op_overrides
+
+    get_device_op_overrides("cpu")  # PyTorch registers its own with the first look-up, if there are none yet
+    register_device_op_overrides("cresset", None)
+    return _NoInductor
+
+
 def _module():
     m = types.ModuleType("torch.cresset", "The device \"cresset\".")
     generator = _C.default_generator()
@@ -65,6 +85,7 @@ def _module():
     m._DeviceGuard = _Device
     m.Stream = torch.Stream
     m.Event = torch.Event
+    m.__getattr__ = _for_inductor
     m.current_stream = lambda device=None: torch.Stream(device=torch.device("cresset", 0))
     return m
 
