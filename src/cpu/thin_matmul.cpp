@@ -44,7 +44,8 @@ class ThinEmitter {
     int64_t parts = round_up(ceil_div(s_.n, most), s_.batch < num_threads() ? num_threads() : 1);
     block_ = std::max<int64_t>(round_up(ceil_div(s_.n, parts), p_.lanes), p_.lanes);
     run([&](IR batch, IR n0, IR count) {
-      k_.loop(k_.i64(0), k_.i64(s_.m * block_), [&](IR i) { b_.CreateStore(llvm::Constant::getNullValue(p_.type), sum_at(k_.i64(0), i)); });
+      auto* zero = llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes));
+      k_.loop(k_.i64(0), k_.i64(s_.m * block_), p_.lanes, [&](IR i) { b_.CreateAlignedStore(zero, sum_at(k_.i64(0), i), llvm::Align(p_.bytes)); });
       int64_t whole = s_.k / depth_ * depth_;
       k_.loop(k_.i64(0), k_.i64(whole), depth_, [&](IR k) { add_rows(batch, k, depth_, n0, count); });
       k_.loop(k_.i64(whole), k_.i64(s_.k), [&](IR k) { add_rows(batch, k, 1, n0, count); });
