@@ -50,6 +50,13 @@ def _signature(schema, left_out):
     return inspect.Signature(parameters)
 
 
+def _is_function(operator, values):
+    """Whether a call moves nothing in place and asks for no tensor's values, as instance_norm does of statistics, cross_entropy of which labels count for the weights' sum."""
+    if operator == "instance_norm":
+        return not values["use_input_stats"] or values["running_mean"] is None
+    return operator != "cross_entropy_loss" or values["weight"] is None or values["label_smoothing"] == 0 or values["target"].is_floating_point()
+
+
 def _keep(name, operator, version):
     """One implicit operator."""
     op = getattr(torch.ops.aten, operator).default
@@ -67,14 +74,10 @@ def _keep(name, operator, version):
     call = define(name, version)(decomposition)
 
     def kernel(*args, **kwargs):
-        if not left_out:
-            return call(*args, **kwargs)
         values = every.bind(*args, **kwargs)
         values.apply_defaults()
         values = {n: v for n, v in values.arguments.items() if n not in left_out}
-        # Statistics that it moves in place make it no function.
-        moves = operator == "instance_norm" and values["use_input_stats"] and values["running_mean"] is not None
-        return decomposition(**values) if moves else call(**values)
+        return call(**values) if _is_function(operator, values) else decomposition(**values)
 
     def in_graph(*args, **kwargs):
         return kernel(*args, **kwargs) if _traced() else op._op_dk(alias, *args, **kwargs)

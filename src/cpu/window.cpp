@@ -64,7 +64,8 @@ void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
   Block& body = op.getBody().front();
   int64_t n = shape[dim], inner = product(shape.drop_front(dim + 1)), outer = product(shape.take_front(dim));
   Operation* simple = op.getInputs().size() == 1 ? simple_reducer(body) : nullptr;
-  int lanes = simple && inner >= k.target.lanes ? k.target.lanes : 1;
+  bool held = llvm::all_of(op.getInputs(), [&](Value v) { return c.slots.has(v); });  // and not a constant or another view
+  int lanes = simple && held && inner >= k.target.lanes ? k.target.lanes : 1;
   int64_t blocks = (inner + lanes - 1) / lanes;
   c.kernel.tasks = outer * blocks;
   c.kernel.cost = double(product(shape)) * 8;
@@ -78,8 +79,7 @@ void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
     k.loop(k.i64(0), k.i64(n), 1, init, [&](IR i, ArrayRef<IR> sums) {
       IR at = k.add(first, k.add(k.mul(i, inner), column));
       IRs next(sums.begin(), sums.end());
-      for (Value v : op.getInputs())
-        next.push_back(c.slots.has(v) ? k.load(element(v), c.buffer(v), at, width) : k.splat(scalar.emit(v, Indices(shape.size(), {k.i64(0), 0, 1})), width));  // or the same everywhere
+      for (Value v : op.getInputs()) next.push_back(c.slots.has(v) ? k.load(element(v), c.buffer(v), at, width) : c.elements(1).emit(v, delinearise(k, shape, at)));
       if (doubled) next = {k.b.CreateFAdd(next[0], k.b.CreateFPExt(next[1], next[0]->getType()))};
       else next = simple ? IRs{c.elements(width).compute(simple, next)} : scalar.region(body, next);
       for (auto [v, sum] : llvm::zip(op.getResults(), next)) {

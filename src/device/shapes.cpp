@@ -1,6 +1,7 @@
 #include "device/shapes.h"
 
 #include <ATen/native/Pool.h>
+#include <ATen/native/layer_norm.h>
 
 #include <cmath>
 
@@ -17,6 +18,25 @@ trace::Layout like(const at::Tensor& t) {
 }
 trace::Layout undefined() { return {{}, {}, false}; }
 
+Layouts native_layer_norm(const at::Tensor& input, at::IntArrayRef normalized_shape, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+                          double) {
+  at::native::_check_layer_norm_inputs(input, normalized_shape, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()));
+  at::DimVector outer(input.sizes());
+  std::fill(outer.end() - normalized_shape.size(), outer.end(), 1);
+  auto statistic = contiguous(outer, input.scalar_type());
+  return {contiguous(input.sizes(), input.scalar_type()), statistic, statistic};
+}
+Layouts native_group_norm(const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, int64_t n, int64_t c, int64_t hxw,
+                          int64_t group, double) {
+  TORCH_CHECK(input.numel() == n * c * hxw, "Expect ", n * c * hxw, " elements of the input, but got ", input.numel());
+  TORCH_CHECK(group > 0 && c % group == 0, "Expected number of channels in input to be divisible by num_groups, but got input of shape ", input.sizes(),
+              " and num_groups=", group);
+  for (const auto& scale : {weight, bias})
+    TORCH_CHECK(!scale || !scale->defined() || (scale->dim() == 1 && scale->numel() == c), "Expected weight and bias to be vectors of size equal to the number of channels in input, but got ",
+                scale ? scale->sizes() : at::IntArrayRef(), " and input of shape ", input.sizes());
+  auto statistic = contiguous({n, group}, input.scalar_type());
+  return {contiguous(input.sizes(), input.scalar_type()), statistic, statistic};
+}
 Layouts native_layer_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape, const at::Tensor&, const at::Tensor&,
                                    const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, std::array<bool, 3> mask) {
   auto of = [&](bool wanted, const std::optional<at::Tensor>& t) { return wanted && t && t->defined() ? like(*t) : undefined(); };

@@ -13,6 +13,10 @@ trace::Layout contiguous(at::IntArrayRef sizes, at::ScalarType dtype);
 trace::Layout like(const at::Tensor& t);
 trace::Layout undefined();
 
+Layouts native_layer_norm(const at::Tensor& input, at::IntArrayRef normalized_shape, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+                          double eps);
+Layouts native_group_norm(const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, int64_t n, int64_t c, int64_t hxw,
+                          int64_t group, double eps);
 Layouts native_layer_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape, const at::Tensor& mean,
                                    const at::Tensor& rstd, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                                    std::array<bool, 3> output_mask);

@@ -64,12 +64,13 @@ TEST(Operators, SeveralResults) {
   });
 }
 TEST(Operators, AConditionThatIsNotMetFallsBack) {
-  at::Tensor self = at::ones({3}), index = at::tensor({0, 1, 0}), source = at::tensor({1., 2., 6.}, at::kFloat);
+  at::Tensor sequence = at::tensor({3., 1., 2.}, at::kFloat), values = at::tensor({0., 1.5, 2.}, at::kFloat), sorter = sequence.argsort();
+  auto search = [](at::Tensor sequence, at::Tensor values, at::Tensor sorter) { return at::searchsorted(sequence, values, false, false, std::nullopt, sorter); };
   reset_counters();
-  at::Tensor ours = at::scatter_reduce(self.to(kDevice), 0, index.to(kDevice), source.to(kDevice), "mean");
-  EXPECT_EQ(counters()["aten::scatter_reduce"] + counters()["aten::scatter_reduce.two"], 1);
-  EXPECT_EQ(counters()["cresset::scatter_reduce"], 0);
-  EXPECT_TRUE(at::allclose(ours.cpu(), at::scatter_reduce(self, 0, index, source, "mean")));
+  at::Tensor ours = search(sequence.to(kDevice), values.to(kDevice), sorter.to(kDevice));
+  EXPECT_EQ(counters()["aten::searchsorted"] + counters()["aten::searchsorted.Tensor"], 1);
+  EXPECT_EQ(counters()["cresset::searchsorted"], 0);
+  EXPECT_TRUE(at::equal(ours.cpu(), search(sequence, values, sorter)));
 }
 TEST(Operators, ErrorsAreEagers) {
   at::Tensor a = at::ones({3}).to(kDevice), b = at::ones({4}).to(kDevice);

@@ -181,11 +181,14 @@ def test_steps_that_read_two_values_each_do_not_double_in_one_kernel():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool])
-def test_a_cumulative_sum_of_equal_elements(dtype):
-    """Constants are no buffer that could be walked along."""
+def test_cumulative_sums_of_what_is_no_buffer(dtype):
+    """Constants, and other views of what is one."""
     x = torch.ones(3, 40, dtype=dtype, device="cresset")
     for dim in (0, 1):
         torch.testing.assert_close(torch.ones(3, 40, dtype=dtype, device="cresset").cumsum(dim).cpu(), x.cpu().cumsum(dim))
+    x = torch.arange(48).to(dtype).reshape(4, 12)
+    for view in (lambda x: x.flatten().cumsum(0), lambda x: x.t().cumsum(0), lambda x: x.t().cumsum(1), lambda x: x.reshape(2, 2, 12).cumsum(1), lambda x: x[:, 1:].cumsum(1)):
+        torch.testing.assert_close(view(x.to("cresset")).cpu(), view(x))
 
 
 @pytest.mark.parametrize("rows, width, shape, padding", [(5000, 48, (2, 32), None), (1000, 33, (16,), 3), (4096, 16, (1,), None), (300, 8, (7,), None)])

@@ -68,6 +68,12 @@ def test_under_autocast_in_a_compiled_graph():
     torch.testing.assert_close(actual, expected, atol=5e-2, rtol=1.6e-2)
 
 
+def test_cross_entropy_with_weights_and_smoothing():
+    """It asks which labels count, so its parts are recorded in the place of one composite."""
+    weight = torch.rand(LOGITS.shape[1])
+    same(lambda x, w, t: gradients(lambda x: F.cross_entropy(x, t, weight=w, label_smoothing=0.1), x), LOGITS, weight, TARGET)
+
+
 def test_cross_entropy_contains_its_parts():
     text = torch_cresset.stablehlo(lambda x, t: F.cross_entropy(x, t), LOGITS, TARGET)
     main = text[text.index("@main"):].split("\n  }\n")[0]
