@@ -11,9 +11,11 @@ A call is one `stablehlo.composite "acme.swiglu" {beta = 1.0 : f64}` with the fu
 import contextlib
 import functools
 import inspect
+import itertools
 import json
 import numbers
 import re
+import typing
 from typing import Optional
 
 import torch
@@ -36,7 +38,7 @@ class _Definition:
         self.results = {}  # attributes → pytree of the results, None for those that are no tensors
         self.recorded = {}  # signature → _C.Composite
         self.without = {}  # signature → which inputs get no gradient
-        self.plans = {}  # arguments but for their tensors → attributes and operands
+        self.plans = {}  # arguments but for their tensors → _Plan
 
     def run(self, attributes, inputs):
         """The tensors among the function's results."""
@@ -98,8 +100,8 @@ class _Definition:
                 raise ValueError(f"composite {self.name}: its backward returns a gradient of shape {tuple(gradient.shape)} for a tensor of shape {tuple(t.shape)}")
         return [g for g, w in zip(found, wanted) if w]
 
-    def record(self, wanted, attributes, inputs, run):
-        """One node on the device: the body is recorded when this signature is first seen. `wanted`: of the gradient, which inputs' are its results."""
+    def recorded_for(self, wanted, attributes, inputs, run):
+        """Of these tensors' shapes: the body is recorded when they are first seen. `wanted`: of the gradient, which inputs' are its results."""
         signature = (wanted, attributes, tuple(None if t is None else (t.dtype, t.shape, t.stride()) for t in inputs))
         composite = self.recorded.get(signature)
         if composite is None:
@@ -115,7 +117,37 @@ class _Definition:
                 _C.abort_body()
                 raise
             self.recorded[signature] = composite
-        return composite.record(inputs)
+        return composite
+
+    def forward_for(self, attributes, inputs):
+        return self.recorded_for(None, attributes, inputs, lambda placeholders: self.run(attributes, placeholders))
+
+    def backward_for(self, attributes, wanted, gradients, inputs):
+        def run(placeholders):
+            return self.run_backward(attributes, wanted, placeholders[:len(gradients)], placeholders[len(gradients):])
+
+        return self.recorded_for(tuple(wanted), attributes, list(gradients) + list(inputs), run)
+
+    def with_gradient(self, attributes, wanted, gradients, inputs):
+        """`wanted` without the inputs that get no gradient."""
+        return [w and not none for w, none in zip(wanted, self.without_gradient(attributes, wanted, gradients, inputs))]
+
+    def repeated(self, key, attributes):
+        """Calls with these attributes that are ordinary, without Python once their shapes are known."""
+
+        def record_gradient(wanted, gradients, inputs):
+            wanted = self.with_gradient(attributes, wanted, gradients, inputs)
+            return wanted, self.backward_for(attributes, wanted, gradients, inputs) if any(wanted) else None
+
+        return _C.RepeatedCall(functools.partial(self.forward_for, attributes), record_gradient,
+                               lambda wanted, gradients, inputs: _gradients(key, attributes, wanted, gradients, inputs))
+
+    def new_gradient(self, function):
+        self.gradient = function
+        self.recorded.clear()
+        self.without.clear()
+        for plan in self.plans.values():
+            plan.repeated.forget()
 
 
 # A call's arguments as text, which is what a graph can carry: the pytree of arguments with the tensors taken out.
@@ -225,17 +257,11 @@ def _backward(key, attributes, wanted, gradients, inputs):
 
 
 def _forward_on_device(key, attributes, inputs):
-    definition = _definition(key)
-    return definition.record(None, attributes, inputs, lambda placeholders: definition.run(attributes, placeholders))
+    return _definition(key).forward_for(attributes, inputs).record(inputs)
 
 
 def _backward_on_device(key, attributes, wanted, gradients, inputs):
-    definition = _definition(key)
-
-    def run(placeholders):
-        return definition.run_backward(attributes, wanted, placeholders[:len(gradients)], placeholders[len(gradients):])
-
-    return definition.record(tuple(wanted), attributes, list(gradients) + list(inputs), run)
+    return _definition(key).backward_for(attributes, wanted, gradients, inputs).record(list(gradients) + list(inputs))
 
 
 def _backward_shapes(key, attributes, wanted, gradients, inputs):
@@ -252,6 +278,21 @@ torch.library.register_fake("cresset::composite", _forward, lib=_library)
 torch.library.register_fake("cresset::composite_backward", _backward_shapes, lib=_library)
 
 
+def _gradients(key, attributes, wanted, gradients, inputs):
+    """Of all inputs; None of those without one."""
+    definition = _registry[key]
+    if any(g is not None for g in gradients):
+        wanted = definition.with_gradient(attributes, wanted, gradients, inputs)
+    if all(g is None for g in gradients) or not any(wanted):
+        return [None] * len(inputs)
+    if torch.is_grad_enabled():
+        # A derivative of the gradient may follow: it is taken of the decomposition.
+        found = iter(definition.run_backward(attributes, wanted, gradients, inputs, differentiable=True))
+    else:
+        found = iter(torch.ops.cresset.composite_backward(key, attributes, wanted, list(gradients), list(inputs)))
+    return [next(found) if w else None for w in wanted]
+
+
 class _Call(torch.autograd.Function):
     """Whole in the gradient, too."""
 
@@ -266,19 +307,7 @@ class _Call(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *gradients):
-        inputs = ctx.saved_tensors
-        wanted = list(ctx.needs_input_grad[2:])
-        if any(g is not None for g in gradients):
-            without = _registry[ctx.key].without_gradient(ctx.attributes, wanted, gradients, inputs)
-            wanted = [w and not none for w, none in zip(wanted, without)]
-        if all(g is None for g in gradients) or not any(wanted):
-            return (None,) * (2 + len(inputs))
-        if torch.is_grad_enabled():
-            # A derivative of the gradient may follow: it is taken of the decomposition.
-            found = iter(_registry[ctx.key].run_backward(ctx.attributes, wanted, gradients, inputs, differentiable=True))
-            return (None, None, *[next(found) if w else None for w in wanted])
-        found = iter(torch.ops.cresset.composite_backward(ctx.key, ctx.attributes, wanted, list(gradients), list(inputs)))
-        return (None, None, *[next(found) if w else None for w in wanted])
+        return (None, None, *_gradients(ctx.key, ctx.attributes, list(ctx.needs_input_grad[2:]), gradients, ctx.saved_tensors))
 
 
 _OPTIONAL = (Optional[torch.Tensor], "torch.Tensor | None", "Tensor | None", "Optional[torch.Tensor]", "Optional[Tensor]")
@@ -291,8 +320,16 @@ class _Operand:
         self.place = place
 
 
-def _plan(definition, values, spec):
-    """The attributes of a call and the places of its operands; `values` are its flat arguments with _Operand for tensors."""
+class _Plan(typing.NamedTuple):
+    """What calls have in common that differ in their tensors only."""
+    attributes: str
+    places: list  # of the operands among the tensors, None for absent ones
+    repeated: object  # _C.RepeatedCall; None for calls that are planned each time
+
+
+def _plan(key, values, spec, repeats):
+    """`values` are a call's flat arguments with _Operand for tensors."""
+    definition = _registry[key]
     args, kwargs = pytree.tree_unflatten(values, spec)
     arguments = definition.signature.bind(*args, **kwargs)
     arguments.apply_defaults()
@@ -303,10 +340,25 @@ def _plan(definition, values, spec):
     shown = _shown(definition.signature, arguments.arguments)
     attributes = _encode({"slots": [["tensor"] if isinstance(v, _Operand) else ["value", v] for v in flat], "tree": pytree.treespec_dumps(tree),
                           "shown": shown, "autocast": _autocast_modes()})
-    return attributes, [v.place for v in flat if isinstance(v, _Operand)]
+    return _Plan(attributes, [v.place for v in flat if isinstance(v, _Operand)], definition.repeated(key, attributes) if repeats else None)
 
 
+_ORDINARY = (torch.Tensor, torch.nn.Parameter)  # a subclass may want to see what is called with it
 _PLAIN = (type(None), bool, int, float, str, torch.dtype)
+
+
+def _planned(key, flat, spec):
+    """A loop calls again and again with other tensors; types are told apart, as 1, 1.0 and True are equal."""
+    plans = _registry[key].plans
+    known = tuple(_Operand if isinstance(v, torch.Tensor) else (type(v), v) for v in flat), spec, tuple(torch.is_autocast_enabled(d) and torch.get_autocast_dtype(d) for d in _DEVICES)
+    repeats = all(isinstance(v, (torch.Tensor, *_PLAIN)) for v in flat)
+    plan = plans.get(known) if repeats else None
+    if plan is None:
+        places = itertools.count()
+        plan = _plan(key, [_Operand(next(places)) if isinstance(v, torch.Tensor) else v for v in flat], spec, repeats)
+        if repeats:
+            plans[known] = plan
+    return plan
 
 
 def _call(key, *args, **kwargs):
@@ -318,17 +370,10 @@ def _call(key, *args, **kwargs):
     # functorch's transforms look into the function; so there it is its decomposition.
     if plain or torch._C._functorch.peek_interpreter_stack() is not None:
         return pytree.tree_flatten(definition.function(*args, **kwargs))
-    # A loop calls again and again with other tensors; types are told apart, as 1, 1.0 and True are equal.
-    known = tuple(_Operand if isinstance(v, torch.Tensor) else (type(v), v) for v in flat), spec, tuple(torch.is_autocast_enabled(d) and torch.get_autocast_dtype(d) for d in _DEVICES)
-    repeats = all(isinstance(v, (torch.Tensor, *_PLAIN)) for v in flat)
-    plan = definition.plans.get(known) if repeats else None
-    if plan is None:
-        places = iter(range(len(tensors)))
-        plan = _plan(definition, [_Operand(next(places)) if isinstance(v, torch.Tensor) else v for v in flat], spec)
-        if repeats:
-            definition.plans[known] = plan
-    attributes, places = plan
-    results = iter(_Call.apply(key, attributes, *[None if place is None else tensors[place] for place in places]))
+    attributes, places, repeated = _planned(key, flat, spec)
+    operands = [None if place is None else tensors[place] for place in places]
+    results = repeated(operands) if repeated and all(type(t) in _ORDINARY for t in tensors) else None
+    results = iter(_Call.apply(key, attributes, *operands) if results is None else results)
     absent, structure = definition.results[attributes]
     return [None if a else next(results) for a in absent], structure
 
@@ -378,11 +423,14 @@ class Composite:
             return _placed(results, self._places_in_graph())
         return pytree.tree_unflatten(*_call(self._key, *args, **kwargs))
 
+    def repeated(self, /, *args, **kwargs):
+        """The _C.RepeatedCall of calls with these arguments and other tensors in the same places."""
+        return _planned(self._key, *pytree.tree_flatten((args, kwargs))).repeated
+
     def backward(self, function):
         """Decorator: `function(*gradients, *arguments, **attributes)` returns a gradient, or None, for each tensor among the arguments; a
         result that no gradient arrived for has None in `gradients`. Without it the gradient is derived from the function."""
-        self._definition.gradient = function
-        self._definition.recorded.clear()
+        self._definition.new_gradient(function)
         return function
 
     def raises(self, *args, **kwargs):

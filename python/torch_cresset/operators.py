@@ -73,17 +73,24 @@ def _keep(name, operator, version):
     decomposition.__signature__ = _signature(op._schema, left_out)
     call = define(name, version)(decomposition)
 
-    def kernel(*args, **kwargs):
+    def arguments(args, kwargs):
         values = every.bind(*args, **kwargs)
         values.apply_defaults()
-        values = {n: v for n, v in values.arguments.items() if n not in left_out}
+        return {n: v for n, v in values.arguments.items() if n not in left_out}
+
+    def kernel(*args, **kwargs):
+        values = arguments(args, kwargs)
         return call(**values) if _is_function(operator, values) else decomposition(**values)
+
+    def repeated(*args, **kwargs):
+        values = arguments(args, kwargs)
+        return call.repeated(**values) if _is_function(operator, values) else None
 
     def in_graph(*args, **kwargs):
         return kernel(*args, **kwargs) if _traced() else op._op_dk(alias, *args, **kwargs)
 
-    for key in ("AutogradPrivateUse1", "PrivateUse1"):
-        _kernels.impl(operator, kernel, key)
+    _C.keep_operator(operator, kernel, repeated)
+    _kernels.impl(operator, kernel, "PrivateUse1")
     for key in (_IMPLICIT,) if alias == _IMPLICIT else (DispatchKey.AutogradCPU, DispatchKey.CPU):
         op.py_impl(key)(in_graph)
     traced.add(op.overloadpacket)

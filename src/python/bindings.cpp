@@ -1,5 +1,6 @@
 // torch_cresset._C: what the Python package calls.
 #include <torch/csrc/Dtype.h>
+#include <pybind11/functional.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include "composite/catalogue.h"
@@ -7,6 +8,8 @@
 #include "cresset/metrics.h"
 #include "cresset/plugins.h"
 #include "device/generator.h"
+#include "device/repeated_call.h"
+#include "python/kept_operator.h"
 #include "runtime/buffer.h"
 #include "runtime/profile.h"
 #include "runtime/thread_pool.h"
@@ -137,6 +140,12 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     return trace::end_body(name, version, all, results);
   }, py::arg("name"), py::arg("version"), py::arg("attributes"), py::arg("results"));
   py::class_<trace::Composite, std::shared_ptr<trace::Composite>>(m, "Composite").def("record", &trace::Composite::record, py::arg("arguments"));
+  using device::RepeatedCall;
+  py::class_<RepeatedCall, std::unique_ptr<RepeatedCall, py::nodelete>>(m, "RepeatedCall")
+      .def(py::init<RepeatedCall::Record, RepeatedCall::RecordGradient, RepeatedCall::Backward>(), py::arg("record"), py::arg("record_gradient"), py::arg("backward"))
+      .def("__call__", &RepeatedCall::operator(), py::arg("inputs"), release)
+      .def("forget", &RepeatedCall::forget);
+  m.def("keep_operator", &python::keep_operator, py::arg("name"), py::arg("kernel"), py::arg("repeated"));
   m.def("begin_capture", &trace::begin_capture);
   m.def("abort_capture", &trace::abort_capture);
   m.def("captured_program", &trace::captured_program, py::arg("inputs"), py::arg("outputs"), release);
