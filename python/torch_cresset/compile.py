@@ -22,6 +22,7 @@ from torch.fx.passes.split_module import split_module
 from torch.utils.checkpoint import CheckpointPolicy
 
 from . import _C, direct, operators
+from .programs import Programs
 from .recorder import _NotLowered, _Recorder
 
 _log = logging.getLogger(__name__)
@@ -92,12 +93,10 @@ def _split(module, not_lowered):
 
 
 class _Graph:
-    """The programs of one FX graph, one for each set of sizes it is called with (Dynamo's symbolic sizes are specialised here)."""
+    """A graph of AOTAutograd's."""
 
     def __init__(self, module):
-        self.module = module
-        self.numbers = None  # which inputs are none: the same in every call
-        self.programs = {}  # by the numbers and the composites that stay whole; each a list, for tensors of several sizes
+        self.module, self.programs = module, Programs()
         self.not_lowered = set()
         self.parts = None
         self._boxed_call = True  # AOTAutograd hands over a list
@@ -114,32 +113,21 @@ class _Graph:
                 program = _C.end_capture(tensors, outputs)
             finally:
                 _C.abort_capture()
-        return program, [None if isinstance(v, torch.Tensor) else (v,) for v in flat]
+        self.programs.add(inputs, program, [None if isinstance(v, torch.Tensor) else (v,) for v in flat])
 
     def __call__(self, inputs):
         if self.parts is not None:
             return list(self.parts(*inputs))
-        if self.numbers is None:
-            self.numbers = [i for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor)]
-        tensors = [v for v in inputs if isinstance(v, torch.Tensor)] if self.numbers else inputs
-        programs = self.programs.setdefault((_C.composites(), *(inputs[i] for i in self.numbers)), [])
-        for program, others in programs:
-            results = program.run(tensors)
-            if results is not None:
-                break
-        else:
-            try:
-                program, others = self.record(inputs)
-            except _NotLowered as error:
-                self.not_lowered.add(error.node.name)
-                self.parts = _split(self.module, self.not_lowered)
-                return self(inputs)
-            programs.append((program, others))
-            results = program.run(tensors)
-        if not any(others):
+        results = self.programs.run(inputs)
+        if results is not None:
             return results
-        results = iter(results)
-        return [next(results) if other is None else other[0] for other in others]
+        try:
+            self.record(inputs)
+        except _NotLowered as error:
+            self.not_lowered.add(error.node.name)
+            self.parts = _split(self.module, self.not_lowered)
+            return self(inputs)
+        return self.programs.run(inputs)
 
 
 def _compile(module, inputs):
@@ -205,17 +193,13 @@ def _hint(value):
     return value.node.hint if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else value
 
 
-_MANY_SIZES, _MOST_SIZES = 32, 256  # of a graph's inputs: from which on it is said, and how many are kept
-
-
 class _Direct(SerializableCallable):
-    """A graph of Dynamo's without AOTAutograd: the programs for each set of sizes it is called with. Raises what keeps it from being recorded directly.
+    """A graph of Dynamo's without AOTAutograd. Raises what keeps it from being recorded directly.
 
     Dynamo can write it down for other processes (aot_compile, caching_precompile), which record it when they first call it."""
 
     def __init__(self, graph, trains):
-        self.graph, self.trains, self.programs, self.otherwise = graph, trains, {}, None
-        self.numbers = None  # which inputs are none: the same in every call
+        self.graph, self.trains, self.programs, self.otherwise = graph, trains, Programs(), None
 
     @classmethod
     def serialize_compile_artifacts(cls, fn):
@@ -227,39 +211,21 @@ class _Direct(SerializableCallable):
         return cls(direct.from_bytes(graph), trains)
 
     def record(self, inputs):
-        self.numbers = [i for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor)]
-        programs = direct.record(self.graph, inputs, self.trains)
-        self.programs.setdefault(self.key(inputs), []).append(programs)
-        sizes = sum(map(len, self.programs.values()))
-        if sizes == _MANY_SIZES:
-            warnings.warn(f"cresset: a graph has been compiled for {sizes} sizes of its inputs, and each further one costs a compile; pad them to fewer, as to multiples of 64")
-        if sizes > _MOST_SIZES:
-            self.programs.pop(next(iter(self.programs)))
-        return programs
-
-    def key(self, inputs):
-        return _C.composites(), *(inputs[i] for i in self.numbers)
+        self.programs.add(inputs, *direct.record(self.graph, inputs, self.trains))
 
     def __call__(self, *inputs):
         if self.otherwise is not None:
             return self.otherwise(*inputs)
-        tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
-        for programs, others in self.programs.get(self.key(inputs), ()) if self.programs else ():
-            results = programs.run(tensors)
-            if results is not None:
-                break
-        else:
-            try:
-                programs, others = self.record(inputs)
-            except Exception as error:  # of these sizes
-                _say_why(error)
-                self.otherwise = _through_aot_autograd(torch.fx.GraphModule({}, self.graph), list(inputs))
-                return self.otherwise(*inputs)
-            results = programs.run(tensors)
-        if not any(others):
+        results = self.programs.run(inputs)
+        if results is not None:
             return results
-        results = iter(results)
-        return [next(results) if other is None else other[0] for other in others]
+        try:
+            self.record(inputs)
+        except Exception as error:  # of these sizes
+            _say_why(error)
+            self.otherwise = _through_aot_autograd(torch.fx.GraphModule({}, self.graph), list(inputs))
+            return self.otherwise(*inputs)
+        return self.programs.run(inputs)
 
 
 class _Artifact(BackendCacheArtifact):

@@ -44,7 +44,7 @@ def _to_device(value):
     return _DEVICE if isinstance(value, torch.device) and value.type == "cpu" else value
 
 
-class _Recorder(torch.fx.Interpreter):
+class _FunctionRecorder(torch.fx.Interpreter):
     """Runs a graph of PyTorch's functions on device tensors; what asks for the CPU gets the device."""
 
     def placed(self, node, args, kwargs):
@@ -169,7 +169,7 @@ def record(graph, inputs, trains):
         stand_ins = [_C.wrap(v.detach()).requires_grad_(trains and v.requires_grad) if isinstance(v, torch.Tensor) else v for v in inputs]
         given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
         with _as_on_cpu():
-            results = _Recorder(torch.nn.Module(), graph=graph).run(*stand_ins)
+            results = _FunctionRecorder(torch.nn.Module(), graph=graph).run(*stand_ins)
         flat = list(results) if isinstance(results, (tuple, list)) else [results]
         outputs = [v for v in flat if isinstance(v, torch.Tensor)]
         others = [None if isinstance(v, torch.Tensor) else (v,) for v in flat]

@@ -230,6 +230,7 @@ class Splitter {
     program.stats_.arena_bytes = std::max(program.stats_.arena_bytes, stats.arena_bytes);
     program.stats_.temporary_bytes += stats.temporary_bytes;
     program.stats_.kernels += stats.kernels;
+    program.stats_.donated_bytes += stats.donated_bytes;
     program.composites_.insert(program.composites_.end(), piece.program->composites().begin(), piece.program->composites().end());
     program.pieces.push_back(std::move(piece));
   }

@@ -1,0 +1,45 @@
+"""The programs that a graph has become, for torch.compile."""
+
+import warnings
+
+import torch
+
+from . import _C
+
+_MANY_SIZES, _MOST_SIZES = 32, 256  # of a graph's inputs: from which on it is said, and how many are kept
+
+
+class Programs:
+    """One for each set of sizes that a graph is called with: Dynamo's symbolic sizes are specialised here."""
+
+    def __init__(self):
+        self._numbers = None  # which inputs are no tensors: the same in every call
+        self._all = {}  # by the composites that stay whole and the numbers; each a list, for tensors of several sizes
+
+    def _key(self, inputs):
+        return _C.composites(), *(inputs[i] for i in self._numbers)
+
+    def run(self, inputs):
+        """The graph's results, or None if there is no program for inputs of these sizes."""
+        if not self._all:
+            return None
+        tensors = [v for v in inputs if isinstance(v, torch.Tensor)] if self._numbers else inputs
+        for program, others in self._all.get(self._key(inputs), ()):
+            results = program.run(tensors)
+            if results is not None:
+                return results if others is None else self._merged(results, others)
+        return None
+
+    def _merged(self, results, others):
+        results = iter(results)
+        return [next(results) if other is None else other[0] for other in others]
+
+    def add(self, inputs, program, others):
+        """`program.run` takes the tensors among the inputs, and returns the tensors among the results or None. `others`: for each result None, or (value,) if it is no tensor."""
+        self._numbers = [i for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor)]
+        self._all.setdefault(self._key(inputs), []).append((program, others if any(others) else None))
+        sizes = sum(map(len, self._all.values()))
+        if sizes == _MANY_SIZES:
+            warnings.warn(f"cresset: a graph has been compiled for {sizes} sizes of its inputs, and each further one costs a compile; pad them to fewer, as to multiples of 64")
+        if sizes > _MOST_SIZES:
+            self._all.pop(next(iter(self._all)))
