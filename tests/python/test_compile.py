@@ -221,8 +221,8 @@ def test_other_sizes_compile_only_what_they_change():
 
 
 def test_many_sizes_are_bounded_and_said(monkeypatch):
-    monkeypatch.setattr(torch_cresset.compile, "_MANY_SIZES", 4)
-    monkeypatch.setattr(torch_cresset.compile, "_MOST_SIZES", 5)
+    monkeypatch.setattr(torch_cresset.programs, "_MANY_SIZES", 4)
+    monkeypatch.setattr(torch_cresset.programs, "_MOST_SIZES", 5)
     f = compiled(lambda x: F.softmax(x, -1) * 2, dynamic=True)
     with pytest.warns(UserWarning, match="4 sizes.*pad them"):
         for n in (*range(2, 12), 2):
