@@ -11,7 +11,8 @@ An entry of ops/aten.yaml names a functional overload and says how it is treated
       when: "dim >= 0"      # C++ over the arguments; where it is false the operator falls back to the CPU (counted)
       otherwise: "f(self)"  # with `when`: what is returned instead of falling back
       check: "f(op, index)" # C++ over `op` (trace::Operator) and the arguments, run before the operator is recorded; raises
-      shape: own            # result shapes from shapes::<name> instead of PyTorch's meta function
+      shape: own            # result shapes from shapes::<name> instead of PyTorch's meta function, or C++ that gives them; needed where PyTorch's is
+                            # written in Python, which imports Dynamo when it is first called
       numbers: [lr]         # Scalar or float arguments that are inputs of the program from the start
       constants: [ord]      # Scalar arguments whose value decides what is emitted: never an input of the program
       ignored: [max_q]      # arguments that the result does not depend on: neither recorded nor lowered
@@ -82,9 +83,11 @@ def read_table(path):
         for key in ("random", "whole"):
             if not isinstance(entry.get(key, False), bool):
                 raise TableError(f"{where}: {entry['func']}: {key} is true or false, not {entry[key]!r}")
-        for key in ("shape", "kernel"):
-            if entry.get(key, "own") != "own":
-                raise TableError(f"{where}: {entry['func']}: {key} can only be 'own', not {entry[key]!r}")
+        if entry.get("kernel", "own") != "own":
+            raise TableError(f"{where}: {entry['func']}: kernel can only be 'own', not {entry['kernel']!r}")
+        shape = entry.get("shape", "own")
+        if not isinstance(shape, str) or (shape != "own" and "shapes::" not in shape):
+            raise TableError(f"{where}: {entry['func']}: shape is 'own' or a call of what src/device/shapes.h declares, as shapes::elementwise(…), not {shape!r}")
         if entry["func"] in seen:
             raise TableError(f"{where}: {entry['func']} is listed twice; the first is in line {seen[entry['func']]}")
         seen[entry["func"]] = where.rpartition(":")[2]
@@ -250,9 +253,10 @@ class Entry:
             lines.append(f"r.random(device::next_random({generator}));")
         passed = "".join(", r.meta(%s)" % a.name if a.tensor and not (a.list and a.optional_elements) else
                          ", std::optional<at::Generator>()" if a.generator else ", " + a.name for a in self.arguments)
-        if self.options.get("shape") == "own":
+        if "shape" in self.options:
             inputs = [a.name for a in self.arguments if not (a.ignored or a.generator)] + (["out"] if self.factory else [])
-            lines.append(f"r.infer_layouts([&] {{ return shapes::{self.id}({', '.join(inputs)}); }});")
+            shape = self.options["shape"] if self.options["shape"] != "own" else f"shapes::{self.id}({', '.join(inputs)})"
+            lines.append(f"r.infer_layouts([&] {{ return {shape}; }});")
         else:
             # The C++ meta function of a structured operator; the dispatcher would find Python's reference in its place.
             structured = self.function.structured or self.function.structured_delegate is not None

@@ -1,11 +1,28 @@
 #include "device/shapes.h"
 
+#include <ATen/ExpandUtils.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/WrapDimUtils.h>
 #include <ATen/native/Pool.h>
+#include <ATen/native/TypeProperties.h>
 #include <ATen/native/layer_norm.h>
+#include <ATen/ops/addmv_meta_dispatch.h>
+#include <ATen/ops/mean_meta_dispatch.h>
+#include <ATen/ops/sub_meta_dispatch.h>
+#include <ATen/ops/sum_meta_dispatch.h>
 
 #include <cmath>
 
 namespace cresset::shapes {
+namespace {
+
+at::Tensor meta(const at::Tensor& t) { return at::empty_strided(t.sizes(), t.strides(), t.options().device(at::kMeta)); }
+Layouts of(const at::Tensor& meta) { return {{{meta.scalar_type(), at::DimVector(meta.sizes())}, at::DimVector(meta.strides()), true}}; }
+Layouts reduced(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
+  return of(at::meta::sum(meta(self), dim, keepdim, floating(self.scalar_type())));
+}
+
+}  // namespace
 
 trace::Layout contiguous(at::IntArrayRef sizes, at::ScalarType dtype) {
   at::DimVector strides(sizes.size(), 1);
@@ -17,6 +34,70 @@ trace::Layout like(const at::Tensor& t) {
   return {{t.scalar_type(), at::DimVector(m.sizes())}, at::DimVector(m.strides()), true};
 }
 trace::Layout undefined() { return {{}, {}, false}; }
+Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> operands) {
+  at::TensorIteratorConfig config;
+  config.check_all_same_dtype(false).set_check_mem_overlap(false).declare_static_dtype_and_device(dtype, at::kMeta).add_owned_output(at::Tensor());
+  for (const at::Tensor& t : operands) config.add_owned_const_input(meta(t));
+  return of(config.build().output());
+}
+at::ScalarType floating(at::ScalarType dtype) { return at::isIntegralType(dtype, /*includeBool=*/true) ? at::typeMetaToScalarType(at::get_default_dtype()) : dtype; }
+
+Layouts where_self(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
+  TORCH_CHECK(condition.scalar_type() == at::kBool || condition.scalar_type() == at::kByte, "where expected condition to be a boolean tensor, but got a tensor with dtype ",
+              condition.scalar_type());
+  return elementwise(at::result_type(self, other), {condition, self, other});
+}
+Layouts masked_fill_Scalar(const at::Tensor& self, const at::Tensor& mask, const at::Scalar&) {
+  TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill only supports boolean masks, but got mask with dtype ", mask.scalar_type());
+  return {contiguous(at::infer_size(self.sizes(), mask.sizes()), self.scalar_type())};
+}
+Layouts masked_fill(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& value) {
+  TORCH_CHECK(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
+  return masked_fill_Scalar(self, mask, 0);
+}
+Layouts rsub_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) { return of(at::meta::sub(at::scalar_tensor(other, meta(self).options()), meta(self), alpha)); }
+Layouts rsub(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) { return of(at::meta::sub(meta(other), meta(self), alpha)); }
+Layouts log_sigmoid_forward(const at::Tensor& self) { return {like(self), contiguous(self.sizes(), self.scalar_type())}; }
+Layouts glu_backward(const at::Tensor&, const at::Tensor& self, int64_t) { return {contiguous(self.sizes(), self.scalar_type())}; }
+Layouts _prelu_kernel_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight) {
+  auto one = elementwise(self.scalar_type(), {self, weight, grad_output}).front();
+  return {one, one};
+}
+Layouts huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta) {
+  TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
+  auto each = elementwise(at::result_type(self, target), {self, target});
+  return reduction == at::Reduction::None ? each : Layouts{contiguous({}, each.front().type.dtype)};
+}
+Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype) { return of(at::meta::mean(meta(self), at::IntArrayRef(), false, dtype)); }
+Layouts var_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>&, bool keepdim) { return reduced(self, dim, keepdim); }
+Layouts std_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>&, bool keepdim) { return reduced(self, dim, keepdim); }
+Layouts var_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>&, bool keepdim) {
+  auto one = reduced(self, dim, keepdim).front();
+  return {one, one};
+}
+Layouts std_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim) {
+  return var_mean_correction(self, dim, correction, keepdim);
+}
+Layouts logsumexp(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) { return reduced(self, dim, keepdim); }
+Layouts mv(const at::Tensor& self, const at::Tensor& vec) {
+  auto result = at::empty({self.size(0)}, meta(self).options());
+  return of(at::meta::addmv(result, meta(self), meta(vec), 0, 1));
+}
+Layouts dot(const at::Tensor& self, const at::Tensor& tensor) {
+  TORCH_CHECK(self.dim() == 1 && tensor.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", tensor.dim(), "D tensors");
+  TORCH_CHECK(self.numel() == tensor.numel(), "inconsistent tensor size, expected tensor ", self.sizes(), " and src ", tensor.sizes(),
+              " to have the same number of elements, but got ", self.numel(), " and ", tensor.numel(), " elements respectively");
+  return {contiguous({}, self.scalar_type())};
+}
+Layouts stack(at::TensorList tensors, int64_t dim) {
+  TORCH_CHECK(!tensors.empty(), "stack expects a non-empty TensorList");
+  for (size_t i = 1; i < tensors.size(); ++i)
+    TORCH_CHECK(tensors[i].sizes() == tensors[0].sizes(), "stack expects each tensor to be equal size, but got ", tensors[0].sizes(), " at entry 0 and ", tensors[i].sizes(),
+                " at entry ", i);
+  at::DimVector sizes(tensors[0].sizes());
+  sizes.insert(sizes.begin() + at::maybe_wrap_dim(dim, tensors[0].dim() + 1), int64_t(tensors.size()));
+  return {contiguous(sizes, at::native::result_type(tensors))};
+}
 
 Layouts native_layer_norm(const at::Tensor& input, at::IntArrayRef normalized_shape, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                           double) {
@@ -91,7 +172,6 @@ Layouts eye_m_out(int64_t n, int64_t m, const at::Tensor& out) {
 
 Layouts convolution_overrideable(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
                                  at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups) {
-  auto meta = [](const at::Tensor& t) { return at::empty(t.sizes(), t.options().device(at::kMeta)); };
   // PyTorch's meta convolution, so that its errors are raised as well.
   auto y = at::convolution(meta(input), meta(weight), bias && bias->defined() ? std::optional(meta(*bias)) : std::nullopt, stride, padding, dilation, transposed,
                            output_padding, groups);

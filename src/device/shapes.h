@@ -12,6 +12,29 @@ using Layouts = std::vector<trace::Layout>;
 trace::Layout contiguous(at::IntArrayRef sizes, at::ScalarType dtype);
 trace::Layout like(const at::Tensor& t);
 trace::Layout undefined();
+/// The result of an element-wise operator, of the operands' common shape, with strides as TensorIterator chooses them.
+Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> operands);
+/// The type itself, or the default one for integers.
+at::ScalarType floating(at::ScalarType dtype);
+
+Layouts where_self(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other);
+Layouts masked_fill_Scalar(const at::Tensor& self, const at::Tensor& mask, const at::Scalar& value);
+Layouts masked_fill(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& value);
+Layouts rsub_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
+Layouts rsub(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
+Layouts log_sigmoid_forward(const at::Tensor& self);
+Layouts glu_backward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim);
+Layouts _prelu_kernel_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight);
+Layouts huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta);
+Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype);
+Layouts var_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim);
+Layouts std_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim);
+Layouts var_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim);
+Layouts std_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim);
+Layouts logsumexp(const at::Tensor& self, at::IntArrayRef dim, bool keepdim);
+Layouts mv(const at::Tensor& self, const at::Tensor& vec);
+Layouts dot(const at::Tensor& self, const at::Tensor& tensor);
+Layouts stack(at::TensorList tensors, int64_t dim);
 
 Layouts native_layer_norm(const at::Tensor& input, at::IntArrayRef normalized_shape, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                           double eps);

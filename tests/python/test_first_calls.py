@@ -1,7 +1,32 @@
 """The first call of an operator asks for shapes only: it must not wait for Dynamo, which takes longer to import than PyTorch."""
 
+import pathlib
 import subprocess
 import sys
+
+import torch
+import yaml
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+ENTRIES = {entry["func"] for entry in yaml.safe_load((pathlib.Path(__file__).parents[2] / "ops" / "aten.yaml").read_text())}
+NAMES = {entry.partition(".")[0] for entry in ENTRIES}
+
+CALLER = """
+import sys, torch, torch_cresset
+from torch.utils._pytree import tree_map_only
+assert "torch._dynamo" not in sys.modules, "import torch_cresset imports Dynamo"
+sys.modules["torch._dynamo"] = None  # importing it is an error
+for name, args, kwargs in torch.load(sys.argv[1]):
+    packet, _, overload = name.partition(".")
+    try:
+        args, kwargs = tree_map_only(torch.Tensor, lambda t: t.to("cresset"), (args, kwargs))
+        getattr(getattr(torch.ops.aten, packet), overload or "default")(*args, **kwargs)
+    except Exception as error:
+        print(name, str(error).splitlines()[0], flush=True)
+"""
+
 
 STEPS = """
 import sys, torch, torch_cresset
@@ -22,12 +47,49 @@ for step in (
     lambda: F.softmax(of(4, 8), -1) @ of(8, 8),
     lambda: F.max_pool2d(F.conv2d(of(2, 3, 9, 9), of(4, 3, 3, 3), of(4)), 2),
     lambda: F.embedding(torch.tensor([1, 2]).to("cresset"), of(5, 8)),
+    lambda: F.mse_loss(F.dropout(torch.addmm(of(8), of(2, 4), of(4, 8)), 0.5), of(2, 8)),
     lambda: F.cross_entropy(of(4, 8), torch.tensor([1, 2, 3, 4]).to("cresset")),
 ):
     step().sum().backward()
 """
 
 
+class Calls(TorchDispatchMode):
+    """The first call of each operator of the table."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func._schema.name.removeprefix("aten::") + (f".{func._schema.overload_name}" if func._schema.overload_name else "")
+        if name in ENTRIES and name not in self.seen:
+            detached = tree_map_only(torch.Tensor, lambda t: t.detach().clone(), (args, kwargs or {}))
+            if not any(isinstance(v, (torch.device, torch.Generator)) for v in tree_leaves(detached)):
+                self.seen[name] = detached
+        return func(*args, **(kwargs or {}))
+
+
+def test_no_operator_imports_dynamo(tmp_path):
+    calls = Calls()
+    with calls:
+        for info in op_db:
+            if torch.float32 not in info.supported_dtypes("cpu") or not (info.name.startswith("nn.functional") or info.aten_name in NAMES) or info.variant_test_name:
+                continue
+            gradient = info.supports_autograd and torch.float32 in info.supported_backward_dtypes("cpu")
+            for _, sample in zip(range(1), info.sample_inputs("cpu", torch.float32, requires_grad=gradient)):
+                try:
+                    results = [t for t in tree_leaves(info(sample.input, *sample.args, **sample.kwargs)) if isinstance(t, torch.Tensor) and t.requires_grad]
+                    if results:
+                        torch.autograd.backward(results, [torch.ones_like(r) for r in results])
+                except Exception:  # not of this device's concern
+                    continue
+    assert len(calls.seen) > 200
+    torch.save([(name, *call) for name, call in calls.seen.items()], tmp_path / "calls.pt")
+    output = subprocess.run([sys.executable, "-c", CALLER, tmp_path / "calls.pt"], capture_output=True, text=True, check=True).stdout
+    assert output == ""
+
+
 def test_layers_do_not_import_dynamo():
-    """addmm, dropout's and mse_loss's gradients still do: PyTorch computes their shapes by Python decompositions."""
+    """With their gradients. (An optimizer of PyTorch's imports Dynamo itself.)"""
     subprocess.run([sys.executable, "-c", STEPS], check=True)
