@@ -121,7 +121,7 @@ def test_training_through_compile(name):
     expected = train(model, batches, "adamw", "cpu")
     compare(expected, train(twin, batches, "adamw", "cpu", call=torch.compile(twin, backend="cresset")))
     assert not fallbacks()
-    assert torch_cresset.counters()["cresset.execute"] > 0  # compiled or found compiled
+    assert {"cresset.compile", "cresset.cache_hit"} & torch_cresset.counters().keys()
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
