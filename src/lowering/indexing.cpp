@@ -220,6 +220,13 @@ Value index_add(Builder& b, Value self, int64_t dim, Value index, Value source, 
   Value updates = b.is(alpha, 1) ? source : b.mul(source, b.scalar_like(alpha, source));
   return scatter_slices(b, self, dim, index, updates, [&](Value x, Value y) { return b.add(x, y); });
 }
+Value index_copy(Builder& b, Value self, int64_t dim, Value index, Value source) {
+  int64_t n = type_of(index).getNumElements();
+  if (rank_of(self) == 0) return n ? b.reshape(source, {}) : self;
+  Dims shape(shape_of(self));
+  shape[wrap(dim, rank_of(self))] = n;
+  return scatter_slices(b, self, dim, index, b.reshape(source, shape), [](Value, Value y) { return y; });
+}
 Value index_fill_int_Scalar(Builder& b, Value self, int64_t dim, Value index, Scalar value) {
   return fill_slices(b, self, dim, index, b.scalar(value, element_of(self)));
 }

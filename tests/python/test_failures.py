@@ -12,6 +12,7 @@ OUTSIDE = [
     ("scatter_add", RuntimeError, lambda x, i: x.scatter_add(0, i, x)),
     ("index_select", IndexError, lambda x, i: x.index_select(0, i)),
     ("index_add", IndexError, lambda x, i: x.index_add(0, i, x)),
+    ("index_copy", IndexError, lambda x, i: x.index_copy(0, i, x)),
     ("index", IndexError, lambda x, i: x[i]),
     ("_index_put_impl_", IndexError, lambda x, i: x.index_put((i,), torch.zeros((), device=x.device))),
     ("embedding", IndexError, lambda x, i: F.embedding(i, x[:, None])),
