@@ -1,7 +1,7 @@
 """Graphs of Dynamo's that are recorded as the device records a user's model: forward and, in training, gradients by autograd itself, which a program each is made of.
 
-That takes a hundredth of the time that AOTAutograd's tracing takes. What it can't do raises Unusual, and AOTAutograd traces the graph: graphs that write to their inputs or
-return parts of them in training, that hold modules, higher-order operators or functorch's transforms, or operators that are not lowered.
+That takes a hundredth of the time that AOTAutograd's tracing takes. Inputs that a graph writes to (batch norm's running statistics) are written in place. What it can't do
+raises Unusual, and AOTAutograd traces the graph: graphs that return parts of inputs in training, that write to what has gradients or shares memory, that hold modules, higher-order operators or functorch's transforms, or operators that are not lowered.
 """
 
 import contextlib
@@ -81,6 +81,12 @@ class _Training:
     def __init__(self, forward, backward, differentiable, used, wanted, tangents):
         self.forward, self.backward, self.differentiable, self.used, self.wanted = forward, backward, differentiable, used, wanted
         self.layouts = [(t.shape, t.stride()) for t in tangents]
+
+    def written(self):
+        return self.forward.written()
+
+    def takes(self, tensors):
+        return self.forward.takes(tensors)
 
     def run(self, tensors):
         return list(_Step.apply(self, *tensors)) if self.forward.takes(tensors) else None
@@ -176,12 +182,20 @@ def record(graph, inputs, trains):
         differentiable = [v.requires_grad for v in outputs]
         if not any(differentiable):
             program = _C.captured_program(given, outputs)
-            if program.writes():
-                raise Unusual("it changes an input in place")
-            return program, others
-        return _with_gradients(given, outputs, differentiable), others
+        else:
+            program = _with_gradients(given, outputs, differentiable)
+        _check_written(program, [v for v in inputs if isinstance(v, torch.Tensor)])
+        return program, others
     finally:
         _C.abort_capture()
+
+
+def _check_written(program, tensors):
+    for i in program.written():
+        if tensors[i].requires_grad and torch.is_grad_enabled():
+            raise Unusual("it changes an input that has gradients")
+    if not program.takes(tensors):
+        raise Unusual("it changes an input that shares memory with another")
 
 
 def _with_gradients(inputs, outputs, differentiable):
@@ -198,7 +212,5 @@ def _with_gradients(inputs, outputs, differentiable):
     inputs, outputs = [t.detach() for t in inputs], [t.detach() for t in outputs]
     saved, saved_stand_ins, used = _C.partition(inputs, outputs, tangents, gradients)
     forward = _C.captured_program(inputs, outputs + saved)
-    if forward.writes():
-        raise Unusual("it changes an input in place")
     backward = _C.captured_program([inputs[i] for i in used] + saved_stand_ins + tangents, gradients)
     return _Training(forward, backward, differentiable, used, wanted, tangents)

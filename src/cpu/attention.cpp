@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cpu/attention.h"
+#include "cpu/random.h"
 #include "cpu/vector_math.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -14,21 +15,21 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-// Query, key and value from operand `first` on, and a mask, if there is one, at `mask`; all of one narrow or single precision.
-bool fits(CompositeOp op, unsigned first, unsigned mask) {
-  auto attributes = op.getCompositeAttributes();
-  auto p = attributes ? attributes.getAs<FloatAttr>("dropout_p") : FloatAttr();
-  if ((p && p.getValueAsDouble() != 0) || op.getNumOperands() < mask || op.getNumOperands() > mask + 1) return false;
-  auto query = shaped(op.getOperand(first)), key = shaped(op.getOperand(first + 1)), value = shaped(op.getOperand(first + 2));
+int64_t rank_of(Value v) { return shaped(v).getRank(); }
+bool is_number(Value v) { return rank_of(v) == 0 && element(v).isInteger(64); }
+
+// Shapes and types that the kernels take: all of one narrow or single precision.
+bool fits(const AttentionOperands& o) {
+  auto query = shaped(o.query), key = shaped(o.key), value = shaped(o.value);
   for (auto type : {query, key, value}) {
     if (type.getRank() != 4 || type.getNumElements() == 0 || type.getElementType() != query.getElementType()) return false;
     if (type.getDimSize(0) != query.getDimSize(0) || query.getDimSize(1) % type.getDimSize(1)) return false;
   }
   if (key.getDimSize(2) != value.getDimSize(2) || key.getDimSize(3) != query.getDimSize(3)) return false;
   if (!query.getElementType().isF32() && !query.getElementType().isBF16() && !query.getElementType().isF16()) return false;
-  if (op.getNumOperands() == mask) return true;
+  if (!o.mask) return true;
   // A mask that broadcasts to the scores.
-  auto type = shaped(op.getOperand(mask));
+  auto type = shaped(o.mask);
   int64_t scores[] = {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), key.getDimSize(2)};
   if (type.getRank() < 1 || type.getRank() > 4 || !(type.getElementType().isInteger(1) || isa<FloatType>(type.getElementType())) || type.getElementType().isF64()) return false;
   for (int64_t d = 0; d < type.getRank(); ++d)
@@ -37,30 +38,65 @@ bool fits(CompositeOp op, unsigned first, unsigned mask) {
 }
 
 // The gradients of query, key and value; that of the mask has no kernel.
-bool is_gradient(CompositeOp op) {
-  if (op.getNumResults() != 3 || !fits(op, 1, 6)) return false;
-  auto query = shaped(op.getOperand(1)), key = shaped(op.getOperand(2)), value = shaped(op.getOperand(3));
+bool is_gradient(CompositeOp op, const AttentionOperands& o) {
+  if (op.getNumResults() != 3) return false;
+  auto query = shaped(o.query), key = shaped(o.key), value = shaped(o.value);
   int64_t out[] = {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), value.getDimSize(3)};
   auto out_type = RankedTensorType::get(out, query.getElementType());
   auto logsumexp = RankedTensorType::get(ArrayRef(out).drop_back(), Float32Type::get(op.getContext()));
-  return op.getOperand(0).getType() == out_type && op.getOperand(4).getType() == out_type && op.getOperand(5).getType() == logsumexp &&
-         key.getDimSize(1) == value.getDimSize(1) && op.getResult(0).getType() == query && op.getResult(1).getType() == key && op.getResult(2).getType() == value;
+  return o.gradient.getType() == out_type && o.out.getType() == out_type && o.logsumexp.getType() == logsumexp && key.getDimSize(1) == value.getDimSize(1) &&
+         op.getResult(0).getType() == query && op.getResult(1).getType() == key && op.getResult(2).getType() == value;
 }
 
 }  // namespace
 
-std::optional<Fusion::Kind> attention_kind(Operation* operation) {
-  auto op = dyn_cast_or_null<CompositeOp>(operation);
-  if (!op) return std::nullopt;
-  if (op.getName() == "aten.scaled_dot_product_attention" && op.getNumResults() == 2 && op.getNumOperands() > 2 && fits(op, 0, 3)) return Fusion::Attention;
-  if (op.getName() == "aten.scaled_dot_product_attention_backward" && op.getNumOperands() > 5 && is_gradient(op)) return Fusion::AttentionGradient;
-  return std::nullopt;
+std::optional<AttentionOperands> attention_operands(CompositeOp op) {
+  AttentionOperands o;
+  auto attributes = op.getCompositeAttributes();
+  auto p = attributes ? attributes.getAs<FloatAttr>("dropout_p") : FloatAttr();
+  SmallVector<Value> rest(op.getOperands());
+  auto take = [&](Value& v) {
+    if (rest.empty()) return false;
+    v = rest.front();
+    rest.erase(rest.begin());
+    return true;
+  };
+  bool backward = op.getName() == "aten.scaled_dot_product_attention_backward";
+  if (!backward && op.getName() != "aten.scaled_dot_product_attention") return std::nullopt;
+  if ((backward && !take(o.gradient)) || !take(o.query) || !take(o.key) || !take(o.value)) return std::nullopt;
+  if (p && p.getValueAsDouble() != 0) {
+    if (rest.size() < 2 || !is_number(rest[rest.size() - 2]) || !is_number(rest.back())) return std::nullopt;
+    o.dropout = p.getValueAsDouble();
+    o.offset = rest.pop_back_val(), o.seed = rest.pop_back_val();
+  }
+  if (backward) {
+    if (rest.size() > 2 && rank_of(rest[1]) == 4) take(o.mask);
+    if (!take(o.out) || !take(o.logsumexp)) return std::nullopt;
+  }
+  if (!o.mask) take(o.mask);
+  return rest.empty() ? std::optional(o) : std::nullopt;
 }
 
-llvm::Expected<SmallVector<HeadArray>> head_arrays(KernelContext& c, int count) {
+std::optional<Fusion::Kind> attention_kind(Operation* operation) {
+  auto op = dyn_cast_or_null<CompositeOp>(operation);
+  auto operands = op ? attention_operands(op) : std::nullopt;
+  if (!operands || !fits(*operands)) return std::nullopt;
+  if (!operands->gradient) return op.getNumResults() == 2 ? std::optional(Fusion::Attention) : std::nullopt;
+  return is_gradient(op, *operands) ? std::optional(Fusion::AttentionGradient) : std::nullopt;
+}
+
+bool reads_window(Operation* product, unsigned operand) {
+  auto op = dyn_cast<CompositeOp>(product);
+  if (!op) return true;
+  auto o = attention_operands(op);
+  Value v = op.getOperand(operand);
+  return o && v != o->mask && v != o->seed && v != o->offset;
+}
+
+llvm::Expected<SmallVector<HeadArray>> head_arrays(KernelContext& c, ArrayRef<Value> operands) {
   auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
   SmallVector<HeadArray> arrays;
-  for (Value v : c.fusion.product->getOperands().take_front(count)) {
+  for (Value v : operands) {
     auto view = view_of(v, is_buffer);
     if (!view) return llvm::createStringError("aten.scaled_dot_product_attention: operand %zu has no strided form", arrays.size());
     arrays.push_back({*view, element(v), c.buffer(view->base)});
@@ -70,8 +106,13 @@ llvm::Expected<SmallVector<HeadArray>> head_arrays(KernelContext& c, int count) 
 
 //===-- What forward and backward share ---------------------------------------------------------------------------===//
 
-AttentionEmitter::AttentionEmitter(KernelContext& c, HeadArray query, HeadArray key, HeadArray value, Value mask, bool may_use_tiles)
-    : c_(c), k_(c.k), b_(c.k.b), query_(query), key_(key), value_(value), mask_(mask), may_use_tiles_(may_use_tiles), scores_(product_of_widths(query_, key_)), s_(c.k, scores_) {
+AttentionEmitter::AttentionEmitter(KernelContext& c, const AttentionOperands& operands, HeadArray query, HeadArray key, HeadArray value, bool may_use_tiles)
+    : c_(c), k_(c.k), b_(c.k.b), query_(query), key_(key), value_(value), mask_(operands.mask), dropout_(operands.dropout), may_use_tiles_(may_use_tiles),
+      scores_(product_of_widths(query_, key_)), s_(c.k, scores_) {
+  if (operands.seed) {
+    seed_ = k_.load(element(operands.seed), c.buffer(operands.seed), k_.i64(0), 1);
+    offset_ = k_.load(element(operands.offset), c.buffer(operands.offset), k_.i64(0), 1);
+  }
   auto attributes = cast<CompositeOp>(c.fusion.product).getCompositeAttributes();
   auto causal = attributes ? attributes.getAs<BoolAttr>("is_causal") : BoolAttr();
   auto scale = attributes ? attributes.getAs<FloatAttr>("scale") : FloatAttr();
@@ -131,10 +172,26 @@ IR AttentionEmitter::visible_keys(IR row, IR n0, IR seen) {
   return causal_ ? k_.min(visible, b_.CreateAdd(b_.CreateSub(row, n0), k_.i64(1))) : visible;
 }
 IR AttentionEmitter::is_visible(IR column, IR visible) {
-  auto lane_by_lane = [&](IR x) { return k_.splat(b_.CreateTrunc(x, b_.getInt32Ty()), s_.lanes); };
+  auto narrow = [&](IR x) { return b_.CreateTrunc(x, b_.getInt32Ty()); };
+  return b_.CreateICmpSLT(counted(narrow(column), s_.lanes), k_.splat(narrow(visible), s_.lanes));
+}
+// first, first + 1, …
+IR AttentionEmitter::counted(IR first, int lanes) {
   SmallVector<llvm::Constant*> steps;
-  for (int i = 0; i < s_.lanes; ++i) steps.push_back(b_.getInt32(i));
-  return b_.CreateICmpSLT(b_.CreateAdd(lane_by_lane(column), llvm::ConstantVector::get(steps)), lane_by_lane(visible));
+  for (int i = 0; i < lanes; ++i) steps.push_back(llvm::ConstantInt::get(first->getType(), i));
+  return b_.CreateAdd(k_.splat(first, lanes), llvm::ConstantVector::get(steps));
+}
+// As cresset.random_bits of [batch, heads, queries rounded up to 4, keys] with as many keys between words of a block.
+std::array<IR, 4> AttentionEmitter::kept(IR head, IR row, IR n0, IR column) {
+  std::array<IR, 4> kept{};
+  if (!seed_) return kept;
+  IR block = k_.mul(b_.CreateAdd(k_.mul(head, ceil_div(scores_.m, 4)), b_.CreateUDiv(row, k_.i64(4))), scores_.n);
+  IR first = b_.CreateAdd(b_.CreateAdd(offset_, block), b_.CreateAdd(n0, column));
+  double limit = std::ceil(std::ldexp(dropout_, 32));
+  auto words = emit_philox(k_, counted(first, s_.lanes), seed_);
+  for (int i = 0; i < 4; ++i)
+    kept[i] = limit >= 0x1p32 ? llvm::Constant::getNullValue(k_.vector(b_.getInt1Ty(), s_.lanes)) : b_.CreateICmpUGE(words[i], llvm::ConstantInt::get(words[i]->getType(), uint64_t(limit)));
+  return kept;
 }
 IR AttentionEmitter::score(IR product, IR head, IR row, IR n0, IR column, IR is_visible) {
   IR x = b_.CreateFMul(product, llvm::ConstantFP::get(product->getType(), scale_));
@@ -172,8 +229,8 @@ namespace {
 
 class ForwardEmitter : AttentionEmitter {
  public:
-  ForwardEmitter(KernelContext& c, ArrayRef<HeadArray> operands, Value mask)
-      : AttentionEmitter(c, operands[0], operands[1], operands[2], mask, fill_tiles(operands)), sums_(product_with_rows(scores_.m, value_, s_.depth > 1 ? value_.type : scores_.type)), o_(c.k, sums_) {}
+  ForwardEmitter(KernelContext& c, const AttentionOperands& values, ArrayRef<HeadArray> operands)
+      : AttentionEmitter(c, values, operands[0], operands[1], operands[2], fill_tiles(operands)), sums_(product_with_rows(scores_.m, value_, s_.depth > 1 ? value_.type : scores_.type)), o_(c.k, sums_) {}
 
   void run() {
     // Queries of a task share the packed keys and values; few heads are split, so that all threads have work.
@@ -244,28 +301,42 @@ class ForwardEmitter : AttentionEmitter {
     int lanes = s_.lanes;
     auto* vector = k_.vector(b_.getFloatTy(), lanes);
     IR width = b_.CreateAnd(b_.CreateAdd(seen, k_.i64(lanes - 1)), k_.i64(-int64_t(lanes)));
-    k_.loop(k_.i64(0), k_.i64(tiles_ * s_.mr), [&](IR i) {
-      IR row = b_.CreateAdd(b_.CreateAdd(m0, m), i), state = b_.CreateAdd(m, i), begin = k_.mul(i, keys_);
-      IR visible = visible_keys(row, n0, seen), before = load(scratch(largest_at_, state), 1);
-      IR largest = k_.loop(k_.i64(0), width, lanes, {k_.splat(before, lanes)}, [&](IR j, ArrayRef<IR> carried) {
-        IR address = scratch(scores_at_, b_.CreateAdd(begin, j));
-        IR x = score(load(address, lanes), head, row, n0, j, is_visible(j, visible));
-        store(x, address);
-        return IRs{b_.CreateSelect(b_.CreateFCmpULE(x, carried[0]), carried[0], x)};
-      })[0];
-      IR now = k_.fold(largest, lanes, [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); });
-      IR total = k_.loop(k_.i64(0), width, lanes, {llvm::Constant::getNullValue(vector)}, [&](IR j, ArrayRef<IR> carried) {
-        IR at = b_.CreateAdd(begin, j), weight = emit_exp_at_most_zero(k_, b_.CreateFSub(load(scratch(scores_at_, at), lanes), k_.splat(now, lanes)));
-        k_.store(sums_.a_type, weight, scratch(weights_at_, k_.i64(0)), at, lanes);
-        return IRs{b_.CreateFAdd(carried[0], weight)};
-      })[0];
+    IR none = llvm::Constant::getNullValue(vector), weights = scratch(weights_at_, k_.i64(0));
+    k_.loop(k_.i64(0), k_.i64(tiles_ * s_.mr), rows_together(), [&](IR first) {
+      IRs before, now;
+      for (int64_t r = 0; r < rows_together(); ++r) {
+        IR i = k_.add(first, k_.i64(r)), row = b_.CreateAdd(b_.CreateAdd(m0, m), i), begin = k_.mul(i, keys_), visible = visible_keys(row, n0, seen);
+        before.push_back(load(scratch(largest_at_, b_.CreateAdd(m, i)), 1));
+        IR largest = k_.loop(k_.i64(0), width, lanes, {k_.splat(before[r], lanes)}, [&](IR j, ArrayRef<IR> carried) {
+          IR address = scratch(scores_at_, b_.CreateAdd(begin, j));
+          IR x = score(load(address, lanes), head, row, n0, j, is_visible(j, visible));
+          store(x, address);
+          return IRs{b_.CreateSelect(b_.CreateFCmpULE(x, carried[0]), carried[0], x)};
+        })[0];
+        now.push_back(k_.fold(largest, lanes, [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); }));
+      }
+      // What dropout leaves out is in the total all the same.
+      IRs totals = k_.loop(k_.i64(0), width, lanes, IRs(rows_together(), none), [&](IR j, ArrayRef<IR> carried) {
+        auto keep = kept(head, b_.CreateAdd(b_.CreateAdd(m0, m), first), n0, j);
+        IRs sums;
+        for (int64_t r = 0; r < rows_together(); ++r) {
+          IR at = b_.CreateAdd(k_.mul(k_.add(first, k_.i64(r)), keys_), j);
+          IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(load(scratch(scores_at_, at), lanes), k_.splat(now[r], lanes)));
+          k_.store(sums_.a_type, keep[r] ? b_.CreateSelect(keep[r], weight, none) : weight, weights, at, lanes);
+          sums.push_back(b_.CreateFAdd(carried[r], weight));
+        }
+        return sums;
+      });
       IR end = b_.CreateAnd(b_.CreateAdd(seen, k_.i64(o_.padded(1) - 1)), k_.i64(-o_.padded(1)));
-      if (o_.grid) k_.loop(width, end, lanes, [&](IR j) { k_.store(sums_.a_type, llvm::Constant::getNullValue(vector), scratch(weights_at_, k_.i64(0)), b_.CreateAdd(begin, j), lanes); });
-      IR correction = emit_exp_at_most_zero(k_, b_.CreateFSub(before, now));
-      store(now, scratch(largest_at_, state));
-      store(correction, scratch(corrections_at_, i));
-      IR sum = k_.fold(total, lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
-      store(b_.CreateFAdd(b_.CreateFMul(load(scratch(totals_at_, state), 1), correction), sum), scratch(totals_at_, state));
+      for (int64_t r = 0; r < rows_together(); ++r) {
+        IR i = k_.add(first, k_.i64(r)), state = b_.CreateAdd(m, i);
+        if (o_.grid) k_.loop(width, end, lanes, [&](IR j) { k_.store(sums_.a_type, none, weights, b_.CreateAdd(k_.mul(i, keys_), j), lanes); });
+        IR correction = emit_exp_at_most_zero(k_, b_.CreateFSub(before[r], now[r]));
+        store(now[r], scratch(largest_at_, state));
+        store(correction, scratch(corrections_at_, i));
+        IR sum = k_.fold(totals[r], lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
+        store(b_.CreateFAdd(b_.CreateFMul(load(scratch(totals_at_, state), 1), correction), sum), scratch(totals_at_, state));
+      }
     });
   }
   // sums = sums * correction + weights · values
@@ -318,7 +389,7 @@ class ForwardEmitter : AttentionEmitter {
     k_.loop(k_.i64(0), rows, [&](IR i) {
       IR row = k_.add(k_.mul(head, scores_.m), b_.CreateAdd(m0, i)), total = load(scratch(totals_at_, i), 1);
       total = b_.CreateSelect(b_.CreateFCmpOEQ(total, f32(0)), f32(1), total);  // a row that is masked out as a whole
-      IR factor = b_.CreateFDiv(f32(1), total);
+      IR factor = b_.CreateFDiv(f32(kept_scale()), total);
       auto put = [&](IR n, int lanes) {
         IR sum = b_.CreateFMul(load(sums(o_, sums_at_, rows_, i, n), lanes), k_.splat(factor, lanes));
         k_.store(element(out), sum, c_.buffer(out), k_.add(k_.mul(row, sums_.n), n), lanes);
@@ -337,9 +408,10 @@ class ForwardEmitter : AttentionEmitter {
 }  // namespace
 
 llvm::Error emit_attention(KernelContext& c) {
-  auto operands = head_arrays(c, 3);
+  auto values = *attention_operands(cast<CompositeOp>(c.fusion.product));
+  auto operands = head_arrays(c, {values.query, values.key, values.value});
   if (!operands) return operands.takeError();
-  ForwardEmitter(c, *operands, c.fusion.product->getNumOperands() > 3 ? c.fusion.product->getOperand(3) : Value()).run();
+  ForwardEmitter(c, values, *operands).run();
   return llvm::Error::success();
 }
 

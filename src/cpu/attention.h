@@ -1,6 +1,8 @@
 // What attention and its gradient have in common: operands head by head, products of their widths, scale and masks.
 #pragma once
 
+#include <array>
+
 #include "cpu/panels.h"
 
 namespace cresset::cpu {
@@ -16,13 +18,22 @@ struct HeadArray {
   bool is_dense() const { return view.strides[3] == 1; }
 };
 
-/// The strided arrays of a composite's first `count` operands.
-llvm::Expected<llvm::SmallVector<HeadArray>> head_arrays(KernelContext& c, int count);
+/// The operands of both composites by their meaning. Those of one variety of ATen's operators lie before what the forward saved, those of the other behind it.
+struct AttentionOperands {
+  mlir::Value gradient, query, key, value, out, logsumexp;
+  mlir::Value mask;          ///< may be null
+  mlir::Value seed, offset;  ///< of dropout; null without it
+  double dropout = 0;
+};
+/// None for composites of another form.
+std::optional<AttentionOperands> attention_operands(mlir::stablehlo::CompositeOp op);
 
-/// Emits a composite whose operands include query, key and value; the mask may be absent.
+/// Strided arrays of operands.
+llvm::Expected<llvm::SmallVector<HeadArray>> head_arrays(KernelContext& c, llvm::ArrayRef<mlir::Value> operands);
+
 class AttentionEmitter {
  protected:
-  AttentionEmitter(KernelContext& c, HeadArray query, HeadArray key, HeadArray value, mlir::Value mask, bool may_use_tiles = false);
+  AttentionEmitter(KernelContext& c, const AttentionOperands& operands, HeadArray query, HeadArray key, HeadArray value, bool may_use_tiles = false);
 
   IR f32(double x) { return llvm::ConstantFP::get(b_.getFloatTy(), x); }
   int64_t reserve(int64_t floats) { return c_.kernel.reserve(floats * 4); }
@@ -51,11 +62,20 @@ class AttentionEmitter {
   /// The product of a query and keys from n0 + column on, scaled and masked; -inf where it is not visible.
   IR score(IR product, IR head, IR row, IR n0, IR column, IR is_visible);
 
+  /// Rows that are computed together: with dropout as many as share random numbers.
+  int64_t rows_together() const { return seed_ ? 4 : 1; }
+  /// Which weights dropout keeps, of rows_together() rows from `row` and keys from n0 + column on; nulls without dropout.
+  std::array<IR, 4> kept(IR head, IR row, IR n0, IR column);
+
   KernelContext& c_;
   KernelEmitter& k_;
   llvm::IRBuilder<>& b_;
   HeadArray query_, key_, value_;
   mlir::Value mask_;
+  double dropout_;
+  IR seed_ = nullptr, offset_ = nullptr;
+  /// What weights that are kept are multiplied by.
+  double kept_scale() const { return !seed_ ? 1 : dropout_ < 1 ? 1 / (1 - dropout_) : 0; }
   bool may_use_tiles_;
   MatmulSpec scores_;
   Panels s_;
@@ -63,6 +83,7 @@ class AttentionEmitter {
   double scale_ = 1;
 
  private:
+  IR counted(IR first, int lanes);
   std::pair<IR, IR> place(IR head);
   IR masked(IR score, IR head, IR row, IR column);
 };

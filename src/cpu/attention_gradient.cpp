@@ -3,6 +3,7 @@
 //
 //   dV += Pᵀ G     dS = scale · P ∘ (G Vᵀ - delta),  delta = row sums of G ∘ O     dQ += dS K     dK += dSᵀ Q
 //
+// With dropout D is 1 / (1 - p) where a weight was kept, else 0, drawn again: dV += (P ∘ D)ᵀ G and dS = scale · P ∘ (D ∘ G Vᵀ - delta).
 // Products run on packed panels and sum up in f32. A task owns a head of keys and values, with all heads of queries that it serves.
 #include <numeric>
 
@@ -17,8 +18,8 @@ namespace {
 
 class GradientEmitter : AttentionEmitter {
  public:
-  GradientEmitter(KernelContext& c, ArrayRef<HeadArray> operands, Value mask)
-      : AttentionEmitter(c, operands[1], operands[2], operands[3], mask), gradient_(operands[0]), out_(operands[4]), logsumexp_(operands[5]),
+  GradientEmitter(KernelContext& c, const AttentionOperands& values, ArrayRef<HeadArray> operands)
+      : AttentionEmitter(c, values, operands[1], operands[2], operands[3]), gradient_(operands[0]), out_(operands[4]), logsumexp_(operands[5]),
         weight_gradients_(product_of_widths(gradient_, value_)), query_sums_(product_with_rows(scores_.m, key_, scores_.type)),
         key_sums_(product_with_rows(scores_.n, query_, scores_.type)), value_sums_(product_with_rows(scores_.n, gradient_, scores_.type)),
         g_(c.k, weight_gradients_), dq_(c.k, query_sums_), dk_(c.k, key_sums_), dv_(c.k, value_sums_) {}
@@ -39,8 +40,9 @@ class GradientEmitter : AttentionEmitter {
     queries_at_ = reserve(rows_ * width), gradients_at_ = reserve(rows_ * value_width);
     query_rows_at_ = reserve(rows_ * columns), gradient_rows_at_ = reserve(rows_ * value_columns);
     keys_at_ = reserve(keys_ * width), values_at_ = reserve(keys_ * value_width), key_rows_at_ = reserve(keys_ * columns);
-    weights_at_ = reserve(group_ * pitch_), weight_gradients_at_ = reserve(group_ * pitch_);
-    logsumexp_at_ = reserve(rows_), delta_at_ = reserve(rows_);
+    int64_t rows = round_up(group_, rows_together());
+    weights_at_ = reserve(rows * pitch_), weight_gradients_at_ = reserve(rows * pitch_);
+    logsumexp_at_ = reserve(rows_ + rows_together()), delta_at_ = reserve(rows_ + rows_together());
     query_sums_at_ = reserve(rows_ * columns), key_sums_at_ = reserve(all_keys_ * columns), value_sums_at_ = reserve(all_keys_ * value_columns);
 
     k_.loop(k_.begin(), k_.end(), [&](IR own) {
@@ -121,19 +123,32 @@ class GradientEmitter : AttentionEmitter {
     IR none = llvm::Constant::getNullValue(vector);
     auto up_to = [&](int64_t unit) { return k_.mul(b_.CreateUDiv(b_.CreateAdd(seen, k_.i64(unit - 1)), k_.i64(unit)), unit); };
     IR width = up_to(lanes), end = up_to(std::lcm(int64_t(lanes), dk_.mr));
-    k_.loop(k_.i64(0), here, [&](IR i) {
-      IR state = b_.CreateAdd(m, i), row = b_.CreateAdd(m0, state), begin = k_.mul(i, pitch_), visible = visible_keys(row, n0, seen);
-      IR logsumexp = k_.splat(load(scratch(logsumexp_at_, state), 1), lanes), delta = k_.splat(load(scratch(delta_at_, state), 1), lanes);
+    k_.loop(k_.i64(0), here, rows_together(), [&](IR first) {
+      auto each_row = [&](auto&& body) {
+        for (int64_t r = 0; r < rows_together(); ++r) body(r, k_.add(first, k_.i64(r)));
+      };
+      IRs rows, visible, logsumexp, delta;
+      each_row([&](int64_t, IR i) {
+        IR state = b_.CreateAdd(m, i);
+        rows.push_back(b_.CreateAdd(m0, state)), visible.push_back(visible_keys(rows.back(), n0, seen));
+        for (auto [all, at] : {std::pair(&logsumexp, logsumexp_at_), std::pair(&delta, delta_at_)}) all->push_back(k_.splat(load(scratch(at, state), 1), lanes));
+      });
       k_.loop(k_.i64(0), width, lanes, [&](IR j) {
-        IR at = b_.CreateAdd(begin, j), weight_at = scratch(weights_at_, at), gradient_at = scratch(weight_gradients_at_, at), inside = is_visible(j, visible);
-        IR weight = emit_exp(k_, b_.CreateFSub(score(load(weight_at, lanes), head, row, n0, j, inside), logsumexp));
-        weight = b_.CreateSelect(inside, weight, none);
-        IR gradient = b_.CreateFMul(weight, b_.CreateFSub(load(gradient_at, lanes), delta));
-        store(weight, weight_at);
-        store(b_.CreateSelect(inside, b_.CreateFMul(gradient, llvm::ConstantFP::get(vector, scale_)), none), gradient_at);
+        auto keep = kept(head, rows[0], n0, j);
+        each_row([&](int64_t r, IR i) {
+          IR at = b_.CreateAdd(k_.mul(i, pitch_), j), weight_at = scratch(weights_at_, at), gradient_at = scratch(weight_gradients_at_, at), inside = is_visible(j, visible[r]);
+          auto dropped = [&](IR x) { return keep[r] ? b_.CreateSelect(keep[r], b_.CreateFMul(x, llvm::ConstantFP::get(vector, kept_scale())), none) : x; };
+          IR weight = emit_exp(k_, b_.CreateFSub(score(load(weight_at, lanes), head, rows[r], n0, j, inside), logsumexp[r]));
+          weight = b_.CreateSelect(inside, weight, none);
+          IR gradient = b_.CreateFMul(weight, b_.CreateFSub(dropped(load(gradient_at, lanes)), delta[r]));
+          store(dropped(weight), weight_at);
+          store(b_.CreateSelect(inside, b_.CreateFMul(gradient, llvm::ConstantFP::get(vector, scale_)), none), gradient_at);
+        });
       });
       k_.loop(width, end, lanes, [&](IR j) {
-        for (int64_t to : {weights_at_, weight_gradients_at_}) store(none, scratch(to, b_.CreateAdd(begin, j)));
+        each_row([&](int64_t, IR i) {
+          for (int64_t to : {weights_at_, weight_gradients_at_}) store(none, scratch(to, b_.CreateAdd(k_.mul(i, pitch_), j)));
+        });
       });
     });
   }
@@ -185,9 +200,10 @@ class GradientEmitter : AttentionEmitter {
 }  // namespace
 
 llvm::Error emit_attention_gradient(KernelContext& c) {
-  auto operands = head_arrays(c, 6);
+  auto v = *attention_operands(cast<CompositeOp>(c.fusion.product));
+  auto operands = head_arrays(c, {v.gradient, v.query, v.key, v.value, v.out, v.logsumexp});
   if (!operands) return operands.takeError();
-  GradientEmitter(c, *operands, c.fusion.product->getNumOperands() > 6 ? c.fusion.product->getOperand(6) : Value()).run();
+  GradientEmitter(c, v, *operands).run();
   return llvm::Error::success();
 }
 

@@ -16,6 +16,7 @@
 #include "cpu/kernel_cache.h"
 #include "cpu/kernels.h"
 #include "cpu/plan.h"
+#include "cpu/random.h"
 #include "cpu/simplify.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -378,7 +379,7 @@ LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_p
     bool ours = !choice.kernel && attention_kind(op);
     if (outer.erase(op) || choice.kernel || ours) report.add(op, choice.kernel ? "kernel " + choice.provider : ours ? "kernel cresset" : "decomposed", choice.reason);
     if (choice.kernel) foreign[op] = std::move(choice.kernel);
-    return !foreign.contains(op) && !ours;
+    return !foreign.contains(op) && !ours && !is_random_bits(op);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "cpu/random.h"
 #include "cpu/vector_math.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/Intrinsics.h"
@@ -35,7 +36,7 @@ bool is_elementwise(Operation* op) {
 
 bool is_index_operation(Operation* op) {
   return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, PadOp, IotaOp, ConstantOp, DynamicSliceOp, GatherOp,
-             DynamicUpdateSliceOp>(op);
+             DynamicUpdateSliceOp>(op) || is_random_bits(op);
 }
 
 //===-- Index arithmetic ------------------------------------------------------------------------------------------===//
@@ -196,6 +197,7 @@ IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
       .Case([&](PadOp pad) { return emit_pad(pad, at); })
       .Case([&](GatherOp gather) { return emit_gather(gather, at); })
       .Case([&](DynamicUpdateSliceOp update) { return emit_dynamic_update(update, at); })
+      .Case([&](CompositeOp bits) { return emit_random_bits(bits, at); })
       .DefaultUnreachable("fusion puts only element expressions into a kernel");
 }
 
@@ -209,6 +211,51 @@ Index ElementEmitter::clamped_start(Value start, const Indices& at, int64_t high
   v = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, llvm::ConstantInt::get(type, 0));
   v = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, llvm::ConstantInt::get(type, highest));
   return same ? Index{v, 0, 1} : Index{nullptr, 0, 1, v};
+}
+
+IR ElementEmitter::emit_random_bits(CompositeOp op, const Indices& at) {
+  auto& b = k_.b;
+  IRs numbers;
+  {
+    // The seed and what comes of it are the same for the whole kernel.
+    llvm::IRBuilderBase::InsertPointGuard guard(b);
+    llvm::BasicBlock& entry = k_.function()->getEntryBlock();
+    if (lanes_ > 1 && entry.getTerminator()) b.SetInsertPoint(entry.getTerminator());
+    for (Value v : op.getOperands()) {
+      IR x = emit(v, {});
+      numbers.push_back(x->getType()->isVectorTy() ? b.CreateExtractElement(x, uint64_t(0)) : x);
+    }
+  }
+  IR seed = numbers[0], first = numbers[1];
+  int64_t spacing = spacing_of_random_bits(op);
+  Index flat = offset(shaped(op->getResult(0)).getShape(), at);
+  bool in_a_row = !flat.lanes && flat.step == 1;
+  auto blocks = [&](IR from, int count) {
+    SmallVector<llvm::Constant*> steps;
+    for (int i = 0; i < count; ++i) steps.push_back(b.getInt64(i));
+    return b.CreateAdd(k_.splat(b.CreateAdd(from, first), count), llvm::ConstantVector::get(steps));
+  };
+  if (in_a_row && lanes_ % (4 * spacing) == 0 && flat.multiple % (4 * spacing) == 0) {
+    IR from = b.CreateUDiv(flat.base, k_.i64(4));
+    IRs words;
+    for (int64_t block = 0; block < lanes_ / 4; block += spacing)
+      llvm::append_range(words, emit_philox(k_, blocks(b.CreateAdd(from, k_.i64(block)), int(spacing)), seed));
+    return k_.concatenate(words);
+  }
+  auto choose = [&](const std::array<IR, 4>& words, IR word) {
+    IR chosen = words[0];
+    for (int w = 1; w < 4; ++w) chosen = b.CreateSelect(b.CreateICmpEQ(word, llvm::ConstantInt::get(word->getType(), w)), words[w], chosen);
+    return chosen;
+  };
+  if (lanes_ > 1 && in_a_row && spacing % lanes_ == 0 && flat.multiple % lanes_ == 0) {
+    // All lanes take the same word.
+    IR run = b.CreateUDiv(flat.base, k_.i64(spacing)), word = b.CreateURem(run, k_.i64(4));
+    IR from = b.CreateAdd(k_.mul(b.CreateUDiv(run, k_.i64(4)), spacing), b.CreateURem(flat.base, k_.i64(spacing)));
+    return choose(emit_philox(k_, blocks(from, lanes_), seed), k_.splat(word, lanes_));
+  }
+  IR i = as_lanes(flat), four = k_.splat(k_.i64(4), lanes_), wide = k_.splat(k_.i64(spacing), lanes_), run = b.CreateUDiv(i, wide);
+  IR block = b.CreateAdd(b.CreateMul(b.CreateUDiv(run, four), wide), b.CreateURem(i, wide));
+  return choose(emit_philox(k_, b.CreateAdd(block, k_.splat(first, lanes_)), seed), b.CreateURem(run, four));
 }
 
 IR ElementEmitter::emit_pad(PadOp pad, const Indices& at) {

@@ -54,6 +54,7 @@ class ElementEmitter {
   IR emit_pad(mlir::stablehlo::PadOp op, const Indices& at);
   IR emit_gather(mlir::stablehlo::GatherOp op, const Indices& at);
   IR emit_dynamic_update(mlir::stablehlo::DynamicUpdateSliceOp op, const Indices& at);
+  IR emit_random_bits(mlir::stablehlo::CompositeOp op, const Indices& at);
   IR emit_convert(mlir::Type from, mlir::Type to, IR v);
   Indices through_reshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, const Indices& at);
   Index plus(const Index& x, const Index& y);

@@ -1,5 +1,7 @@
 #include "cpu/emitter.h"
 
+#include <numeric>
+
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -198,6 +200,16 @@ IR KernelEmitter::fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> comb
     vector = combine(b.CreateShuffleVector(vector, low), b.CreateShuffleVector(vector, high));
   }
   return lanes > 1 ? b.CreateExtractElement(vector, uint64_t(0)) : vector;
+}
+
+IR KernelEmitter::concatenate(IRs vectors) {
+  while (vectors.size() > 1) {
+    llvm::SmallVector<int> order(2 * llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements());
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = 0; i < vectors.size() / 2; ++i) vectors[i] = b.CreateShuffleVector(vectors[2 * i], vectors[2 * i + 1], order);
+    vectors.resize(vectors.size() / 2);
+  }
+  return vectors[0];
 }
 
 IR KernelEmitter::alloca_in_entry(llvm::Type* type, int64_t count) {

@@ -87,6 +87,8 @@ class KernelEmitter {
   IR min(IR x, IR y);  // signed
   /// The lanes of a vector made one, half by half.
   IR fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine);
+  /// Vectors of one type, one after the other.
+  IR concatenate(IRs vectors);
   IR alloca_in_entry(llvm::Type* type, int64_t count);
   IR call_libm(llvm::StringRef name, llvm::ArrayRef<IR> args);  // each lane in turn
 

@@ -1,6 +1,7 @@
 #include "cpu/fusion.h"
 
 #include "cpu/element.h"
+#include "cpu/random.h"
 
 namespace cresset::cpu {
 
@@ -23,7 +24,7 @@ bool is_expression(Operation* op) { return is_elementwise(op) || (is_index_opera
 // Too dear to compute again for each element of a broadcast.
 bool is_expensive(Operation* op) {
   return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, TanOp, Atan2Op, CbrtOp, Expm1Op, Log1pOp, RsqrtOp, SqrtOp, DivOp,
-             RemOp, CustomCallOp, GatherOp, DynamicUpdateSliceOp, PadOp>(op);
+             RemOp, CustomCallOp, GatherOp, DynamicUpdateSliceOp, PadOp>(op) || is_random_bits(op);
 }
 // Whether something expensive is computed on the way to `op`, at as many elements.
 bool has_expensive_part(Operation* op, int depth = 0) {
@@ -95,7 +96,7 @@ class Fuser {
       if (auto type = dyn_cast<RankedTensorType>(v.getType()); !type || isa<ComplexType>(type.getElementType()))
         return op->emitOpError("is not supported by the CPU compiler: type ") << v.getType();
 
-    if (is_expression(op)) return place_expression(op, uses, escapes), success();
+    if (is_expression(op) && !is_foreign_(op)) return place_expression(op, uses, escapes), success();
     if (is_row_reduction(op)) return place_row_reduction(op, uses), success();
     if (isa<OptimizationBarrierOp>(op)) return op->emitOpError("should have been removed");
     auto kind = llvm::StringSwitch<std::optional<Fusion::Kind>>(op->getName().stripDialect())
@@ -187,6 +188,7 @@ class Fuser {
   }
   // The dimensions from `merged` on are one for a product: what has the shape of the kernel must not tell them apart.
   bool has_columns(Operation* op, const Fusion& fusion, int64_t merged, Operation* product) {
+    if (is_random_bits(op)) return false;  // a tile is too narrow for all words of a block
     if (merged + 1 >= int64_t(fusion.shape.size()) || shaped(op->getResult(0)).getShape() != ArrayRef<int64_t>(fusion.shape)) return true;
     if (is_elementwise(op) || is_splat(op) || (isa<ReshapeOp>(op) && op->getOperand(0).getDefiningOp() == product)) return true;
     auto broadcast = dyn_cast<BroadcastInDimOp>(op);
@@ -214,7 +216,7 @@ class Fuser {
       case Fusion::Attention:
       case Fusion::AttentionGradient:
         if (isa<PadOp>(use.user) && use.operand == 1) return is_splat(op);
-        return is_view(op) && use.operand < (use.fusion->kind == Fusion::AttentionGradient ? 6 : 3) && feeds_product(use.user, *use.fusion) && is_strided(op, *use.fusion);
+        return is_view(op) && (use.user != use.fusion->product || reads_window(use.user, use.operand)) && feeds_product(use.user, *use.fusion) && is_strided(op, *use.fusion);
       case Fusion::Composite: return isa<ReshapeOp>(op);
       case Fusion::Scatter:
         if (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) return true;  // what is scattered into
@@ -244,7 +246,7 @@ class Fuser {
 
   // Element or Row if every use within the kernel allows it.
   std::optional<Fusion::Role> role_in(Operation* op, ArrayRef<Use> uses, const Fusion& fusion) {
-    if (fusion.kind != Fusion::Rows && !has_epilogue(fusion)) return std::nullopt;
+    if ((fusion.kind != Fusion::Rows && !has_epilogue(fusion)) || (has_epilogue(fusion) && is_random_bits(op))) return std::nullopt;
     ArrayRef<int64_t> shape = shaped(op->getResult(0)).getShape(), space = fusion.shape;
     auto role_of = [&](Operation* user) { auto it = fusion.roles.find(user); return it == fusion.roles.end() ? Fusion::Inline : it->second; };
     bool reduction = isa<ReduceOp>(op);

@@ -65,6 +65,9 @@ std::optional<ProductShape> product_shape(mlir::Operation* product);
 /// The kind of kernel for this composite, if there is one, so that it need not be decomposed.
 std::optional<Fusion::Kind> attention_kind(mlir::Operation* op);
 
+/// Whether the product reads this operand through strides: everything but an attention's mask and seed.
+bool reads_window(mlir::Operation* product, unsigned operand);
+
 /// In the order of execution; `is_foreign` tells the composites that somebody else's kernel runs. Fails, with an error at it, on an
 /// operation that no kernel can hold.
 mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main, llvm::function_ref<bool(mlir::Operation*)> is_foreign);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "cpu/kernels.h"
+#include "cpu/random.h"
 #include "llvm/IR/Intrinsics.h"
 
 namespace cresset::cpu {
@@ -15,7 +16,7 @@ namespace {
 constexpr int64_t kChunk = 8192;  // elements of a flat array in one task
 
 bool is_costly(Operation* op) {
-  return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, DivOp, Expm1Op, Log1pOp, GatherOp>(op);
+  return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, DivOp, Expm1Op, Log1pOp, GatherOp>(op) || is_random_bits(op);
 }
 
 class RowsEmitter {
@@ -35,11 +36,12 @@ class RowsEmitter {
     // Two vectors at a time; four where sums, or long chains of arithmetic, would wait for themselves.
     int wide = 2 * k_.target.lanes;
     bool chained = llvm::any_of(f_.roles, [](auto& r) { return isa<ExpOp, TanhOp, LogisticOp, CustomCallOp, LogOp, SineOp, CosineOp, ReduceOp>(r.first); });
-    if (chained && f_.roles.size() < 40 && (flat_ ? columns_ >= kChunk : columns_ % (2 * wide) == 0)) wide *= 2;
+    bool random = llvm::any_of(f_.roles, [](auto& r) { return is_random_bits(r.first); });  // whose blocks are four vectors
+    if (((chained && f_.roles.size() < 40) || random) && (flat_ ? columns_ >= kChunk : columns_ % (2 * wide) == 0)) wide *= 2;
     lanes_ = columns_ % wide == 0 || columns_ >= 4 * wide ? wide : columns_ >= k_.target.lanes ? k_.target.lanes : 1;
     // A lane holds 4 bytes at most; wider elements take more registers and libm calls.
     for (auto& [op, role] : f_.roles)
-      if (element(op->getResult(0)).getIntOrFloatBitWidth() == 64) lanes_ = std::min(lanes_, k_.target.lanes);
+      if (element(op->getResult(0)).getIntOrFloatBitWidth() == 64 && shaped(op->getResult(0)).getRank() > 0) lanes_ = std::min(lanes_, k_.target.lanes);
     c_.kernel.tasks = flat_ ? (columns_ + kChunk - 1) / kChunk : rows_;
     c_.kernel.cost = double(rows_) * columns_ * (4 + f_.roles.size() * (1 + walks_.size()));
 
@@ -117,7 +119,7 @@ class RowsEmitter {
     for (auto& [op, role] : f_.roles) {
       bool scalar_broadcast = isa<BroadcastInDimOp>(op) && shaped(op->getOperand(0)).getRank() == 0;
       bool scalar = shaped(op->getResult(0)).getRank() == 0;
-      if (role == Fusion::Row || !(is_elementwise(op) || isa<ConstantOp>(op) || scalar_broadcast || scalar)) return false;
+      if (role == Fusion::Row || !(is_elementwise(op) || isa<ConstantOp>(op) || is_random_bits(op) || scalar_broadcast || scalar)) return false;
       for (Value v : op->getOperands())
         if (!same(v)) return false;
     }

@@ -45,8 +45,12 @@ struct Dropout {
 };
 Value dropped(Builder& b, Value weights, const Dropout& d) {
   if (!d.seed || d.p == 0) return weights;
-  Value u = uniform_numbers(b, shape_of(weights), *d.seed, *d.offset);
-  return b.select(b.compare(Direction::GE, u, b.like(d.p, u)), b.mul(weights, d.p < 1 ? 1 / (1 - d.p) : 0), b.like(0, weights));
+  // Four neighbouring queries share the numbers of a block.
+  Dims shape(shape_of(weights));
+  int64_t queries = shape[2];
+  shape[2] = (queries + 3) / 4 * 4;
+  Value bits = b.slice(random_bits(b, shape, *d.seed, *d.offset, shape[3]), 2, 0, queries);
+  return b.select(is_kept(b, bits, d.p), b.mul(weights, d.p < 1 ? 1 / (1 - d.p) : 0), b.like(0, weights));
 }
 
 double scale_of(Value q, std::optional<double> scale) { return scale.value_or(1 / std::sqrt(double(shape_of(q).back()))); }

@@ -1,44 +1,86 @@
 // Random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011) spelled in integer
-// operations, so that every compiler draws the same bits. Of n blocks, element i takes word i div n of block i mod n + offset:
-// neighbours are of neighbouring blocks, and so of one vector.
+// operations, so that every compiler draws the same bits; around them a composite, for those that know it.
+#include "lowering/random.h"
+
 #include <cmath>
 #include <limits>
 
 #include "generated/lowerings.h"
-#include "lowering/random.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace cresset::lowering {
 namespace {
 
-// Uniform 32-bit words (as i64 in [0, 2^32)) for `n` elements.
-Value philox(Builder& b, int64_t n, const Scalar& seed, const Scalar& offset) {
+// The four words of each block.
+std::array<Value, 4> philox(Builder& b, Value counter, Value key) {
   mlir::Type u32 = b.ops.getIntegerType(32, false), u64 = b.ops.getIntegerType(64, false);
-  int64_t blocks = (n + 3) / 4;
-  Dims shape{blocks};
-  auto constant = [&](int64_t c, mlir::Type t) { return b.constant(c10::Scalar(c), t, shape); };
+  auto constant = [&](int64_t c, mlir::Type t) { return b.constant(c10::Scalar(c), t, shape_of(counter)); };
   auto low = [&](Value v) { return b.convert(b.logical_and(v, constant(0xffffffffll, u64)), u32); };
   auto high = [&](Value v) { return b.convert(b.create<hlo::ShiftRightLogicalOp>(v, constant(32, u64)), u32); };
-  Value counter = b.add(b.iota(0, shape, u64), b.scalar(offset, u64, shape)), key = b.scalar(seed, u64, shape);
-  Value c[4] = {low(counter), high(counter), constant(0, u32), constant(0, u32)}, k0 = low(key), k1 = high(key);
+  std::array<Value, 4> c{low(counter), high(counter), constant(0, u32), constant(0, u32)};
+  Value k0 = low(key), k1 = high(key);
   for (int round = 0; round < 10; ++round) {
     Value p0 = b.mul(b.convert(c[0], u64), constant(0xD2511F53ll, u64)), p1 = b.mul(b.convert(c[2], u64), constant(0xCD9E8D57ll, u64));
     auto mixed = [&](Value x, Value y, Value k) -> Value { return b.create<hlo::XorOp>(b.create<hlo::XorOp>(x, y), k); };
-    Value next[4] = {mixed(high(p1), c[1], k0), low(p1), mixed(high(p0), c[3], k1), low(p0)};
-    for (int i = 0; i < 4; ++i) c[i] = next[i];
+    c = {mixed(high(p1), c[1], k0), low(p1), mixed(high(p0), c[3], k1), low(p0)};
     k0 = b.add(k0, constant(0x9E3779B9ll, u32));
     k1 = b.add(k1, constant(0xBB67AE85ll, u32));
   }
-  return b.slice(b.concatenate({c[0], c[1], c[2], c[3]}, 0), 0, 0, n);
+  return c;
+}
+
+Value number_of(Builder& b, const Scalar& s) { return s.operand ? s.operand : b.scalar(s, b.ops.getI64Type()); }
+
+// The decomposition, once for each type and spacing.
+mlir::func::FuncOp random_bits_function(Builder& b, mlir::RankedTensorType type, int64_t spacing, mlir::TypeRange operands) {
+  mlir::ModuleOp module = b.ops.getInsertionBlock()->getParentOp()->getParentOfType<mlir::ModuleOp>();
+  std::string name = "cresset.random_bits.impl_" + std::to_string(spacing);
+  for (int64_t d : type.getShape()) name += '_' + std::to_string(d);
+  auto function_type = b.ops.getFunctionType(operands, {type});
+  for (int i = 0;; ++i) {
+    auto known = module.lookupSymbol<mlir::func::FuncOp>(name + (i ? "." + std::to_string(i) : ""));
+    if (!known && i) name += "." + std::to_string(i);
+    if (!known) break;
+    if (known.getFunctionType() == function_type) return known;
+  }
+  mlir::OpBuilder::InsertionGuard guard(b.ops);
+  b.ops.setInsertionPointToEnd(module.getBody());
+  auto function = b.create<mlir::func::FuncOp>(name, function_type);
+  function.setPrivate();
+  mlir::Block* block = function.addEntryBlock();
+  b.ops.setInsertionPointToEnd(block);
+  mlir::Type u64 = b.ops.getIntegerType(64, false);
+  int64_t n = type.getNumElements(), groups = (n + 4 * spacing - 1) / (4 * spacing);
+  Dims blocks{groups * spacing};
+  auto number = [&](int i) { return b.broadcast(b.convert(block->getArgument(i), u64), blocks); };
+  Values words;
+  for (Value word : philox(b, b.add(b.iota(0, blocks, u64), number(1)), number(0))) words.push_back(b.reshape(word, {groups, 1, spacing}));
+  Value all = b.reshape(b.concatenate(words, 1), {groups * 4 * spacing});
+  b.create<mlir::func::ReturnOp>(b.reshape(b.slice(all, 0, 0, n), type.getShape()));
+  return function;
 }
 
 }  // namespace
 
+Value random_bits(Builder& b, llvm::ArrayRef<int64_t> shape, const Scalar& seed, const Scalar& offset, int64_t spacing) {
+  auto type = mlir::RankedTensorType::get(shape, b.ops.getIntegerType(32, false));
+  if (type.getNumElements() == 0) return b.constant(0.0, type.getElementType(), shape);
+  Value operands[] = {number_of(b, seed), number_of(b, offset)};
+  auto function = random_bits_function(b, type, spacing, mlir::ValueRange(operands).getTypes());
+  auto attributes = b.ops.getDictionaryAttr(b.ops.getNamedAttr("spacing", b.ops.getI64IntegerAttr(spacing)));
+  return b.create<hlo::CompositeOp>(type, operands, "cresset.random_bits", attributes, function.getName(), 1u).getResult(0);
+}
+
 Value uniform_numbers(Builder& b, llvm::ArrayRef<int64_t> shape, const Scalar& seed, const Scalar& offset, int digits) {
-  int64_t n = 1;
-  for (int64_t d : shape) n *= d;
-  Value bits = philox(b, n, seed, offset);
-  Value top = b.create<hlo::ShiftRightLogicalOp>(bits, b.constant(c10::Scalar(32 - digits), element_of(bits), shape_of(bits)));
-  return b.reshape(b.mul(b.convert(top, b.ops.getF32Type()), std::ldexp(1.0, -digits)), shape);
+  Value bits = random_bits(b, shape, seed, offset);
+  Value top = b.create<hlo::ShiftRightLogicalOp>(bits, b.constant(c10::Scalar(32 - digits), element_of(bits), shape));
+  return b.mul(b.convert(top, b.ops.getF32Type()), std::ldexp(1.0, -digits));
+}
+
+Value is_kept(Builder& b, Value bits, double p) {
+  auto limit = std::ceil(std::ldexp(p, 32));
+  if (limit >= std::ldexp(1.0, 32)) return b.constant(0.0, b.ops.getI1Type(), shape_of(bits));
+  return b.compare(Direction::GE, bits, b.constant(c10::Scalar(int64_t(limit)), element_of(bits), shape_of(bits)));
 }
 
 namespace aten {
@@ -51,10 +93,10 @@ Value integers(Builder& b, int64_t from, uint64_t range, const Scalar& seed, con
   mlir::Type u64 = b.ops.getIntegerType(64, false), i64 = b.ops.getI64Type();
   int64_t n = type_of(b.operands[0]).getNumElements();
   bool wide = range == 0 || range > (uint64_t(1) << 32);
-  Value words = philox(b, wide ? 2 * n : n, seed, offset);
+  Value drawn = random_bits(b, {wide ? 2 * n : n}, seed, offset);
   auto constant = [&](uint64_t c) { return b.constant(c10::Scalar(int64_t(c)), u64, {n}); };
-  Value v = words = b.convert(words, u64);
-  if (wide) v = b.logical_or(b.create<hlo::ShiftLeftOp>(b.slice(words, 0, 0, n), constant(32)), b.slice(words, 0, n, 2 * n));
+  Value v = drawn = b.convert(drawn, u64);
+  if (wide) v = b.logical_or(b.create<hlo::ShiftLeftOp>(b.slice(drawn, 0, 0, n), constant(32)), b.slice(drawn, 0, n, 2 * n));
   if (range) v = b.create<hlo::RemOp>(v, constant(range));
   v = b.add(b.convert(v, i64), b.constant(c10::Scalar(from), i64, {n}));
   return to(b, b.reshape(v, b.result_shape()));
@@ -76,8 +118,7 @@ Value positive_numbers(Builder& b, const Scalar& seed, const Scalar& offset) {
 Values native_dropout(Builder& b, Value input, double p, std::optional<bool> train, Scalar seed, Scalar offset) {
   mlir::Type i1 = b.ops.getI1Type();
   if (!train.value_or(true) || p == 0) return {input, b.constant(1.0, i1, shape_of(input))};
-  Value u = uniform_numbers(b, shape_of(input), seed, offset);
-  Value mask = b.compare(Direction::GE, u, b.like(p, u));
+  Value mask = is_kept(b, random_bits(b, shape_of(input), seed, offset), p);
   Value kept = b.select(mask, b.mul(input, p < 1 ? 1 / (1 - p) : 0), b.like(0, input));
   return {kept, mask};
 }

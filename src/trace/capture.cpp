@@ -77,6 +77,8 @@ at::Tensor stand_in(const TensorType& type) {
 
 bool capturing() { return capture().active; }
 
+bool is_input_of_capture(const Node& leaf) { return leaf.buffer() && llvm::is_contained(capture().buffers, leaf.buffer()); }
+
 void check_readable(const Cell& cell) {
   if (!capture().active || !cell.content()) return;
   bool depends = cell.pending();
@@ -212,7 +214,15 @@ bool CapturedProgram::takes(const std::vector<at::Tensor>& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].scalar_type() != inputs_[i].dtype || inputs[i].sizes() != at::IntArrayRef(inputs_[i].sizes) || inputs[i].strides() != at::IntArrayRef(inputs_[i].strides))
       return false;
-  return true;
+  auto shares = [&](int written) {
+    return std::count_if(inputs.begin(), inputs.end(), [&](const at::Tensor& t) { return t.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl() == inputs[written].unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl(); }) > 1;
+  };
+  return std::none_of(written_.begin(), written_.end(), [&](auto& w) { return shares(w.first); });
+}
+std::vector<int> CapturedProgram::written() const {
+  std::vector<int> all;
+  for (auto& [input, result] : written_) all.push_back(input);
+  return all;
 }
 
 std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at::Tensor>& inputs) {
@@ -255,6 +265,7 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
   }
   for (auto& [input, result] : written_) {
     const at::Tensor& t = inputs[input];
+    t.unsafeGetTensorImpl()->bump_version();
     if (t.numel() == 0) continue;
     if (t.device().is_cpu()) {
       std::memcpy(t.mutable_data_ptr(), buffers[result]->data(), span(t));

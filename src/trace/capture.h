@@ -27,12 +27,12 @@ class Cell;
 
 class CapturedProgram {
  public:
-  /// Nothing if sizes, strides or dtypes are other than captured; storage offsets may be any, and tensors on the CPU or the device. Inputs that the
+  /// Nothing if sizes, strides or dtypes are other than captured, or if an input that is written to shares its memory; storage offsets may be any, and tensors on the CPU or the device. Inputs that the
   /// graph writes to are written in place. Results are device tensors if an input of rank > 0 is one, CPU tensors otherwise.
   std::optional<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs);
   bool takes(const std::vector<at::Tensor>& inputs) const;
-  /// Whether it changes an input in place.
-  bool writes() const { return !written_.empty(); }
+  /// The inputs that it changes in place. None of them may share its memory with another input.
+  std::vector<int> written() const;
 
  private:
   friend std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&);
@@ -75,6 +75,8 @@ std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inpu
 /// tensors that the graph reads; with `custom_calls` each composite is a stablehlo.custom_call with the attributes as its backend_config.
 std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, bool custom_calls);
 
+/// Whether a leaf is what a stand-in of this capture began with.
+bool is_input_of_capture(const Node& leaf);
 /// Reads must not happen now: true within a capture.
 bool capturing();
 /// Raises within a capture if this cell's value depends on the graph's inputs.

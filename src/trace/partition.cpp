@@ -149,8 +149,9 @@ std::vector<Value> contents(const std::vector<at::Tensor>& tensors) {
   return values;
 }
 
-// Which values the forward's program hands over. `order`: the gradients' nodes.
-std::vector<Value> choose(const std::vector<Node*>& order, const llvm::DenseSet<const Node*>& forward, const llvm::DenseSet<const Node*>& tangents) {
+// Which values the forward's program hands over. `order`: the gradients' nodes; `overwritten`: inputs as they were before the forward wrote to them.
+std::vector<Value> choose(const std::vector<Node*>& order, const llvm::DenseSet<const Node*>& forward, const llvm::DenseSet<const Node*>& tangents,
+                          const llvm::DenseSet<const Node*>& overwritten) {
   Flow flow;
   int source = flow.vertex(), sink = flow.vertex();
   llvm::DenseMap<const Node*, int> computed;  // its vertex; of those that do not depend on tangents
@@ -168,7 +169,7 @@ std::vector<Value> choose(const std::vector<Node*>& order, const llvm::DenseSet<
       auto [it, added] = used.insert({key_of(v), -1});
       if (added) {
         it->second = flow.vertex();
-        bool leaf = is_leaf(*v.node), can_be_saved = leaf || forward.count(v.node.get());
+        bool leaf = is_leaf(*v.node) && !overwritten.count(v.node.get()), can_be_saved = is_leaf(*v.node) || forward.count(v.node.get());
         flow.edge(computed[v.node.get()], it->second, leaf ? 0 : can_be_saved ? bytes_of(v.type()) + 1 : kUnbounded);  // an input is there in any case
         if (!leaf && can_be_saved) candidates.push_back({v, {computed[v.node.get()], it->second}});
       }
@@ -194,7 +195,12 @@ Partition partition(const std::vector<at::Tensor>& inputs, const std::vector<at:
   for (const Value& v : contents(tangents)) given.insert(v.node.get());
   Partition result;
   llvm::DenseMap<Key, Value> replaced;
-  for (const Value& v : choose(ordered(contents(gradients), nowhere), forward, given)) {
+  std::vector<Node*> order = ordered(contents(gradients), nowhere);
+  llvm::DenseSet<const Node*> now_there, overwritten;
+  for (const Value& v : contents(inputs)) now_there.insert(v.node.get());
+  for (Node* n : order)
+    if (is_leaf(*n) && is_input_of_capture(*n) && !now_there.count(n) && !given.count(n)) overwritten.insert(n);
+  for (const Value& v : choose(order, forward, given, overwritten)) {
     result.saved.push_back(make_tensor(v, c10::contiguous_strides(v.type().sizes)));
     result.stand_ins.push_back(stand_in(v.type()));
     replaced[key_of(v)] = Cell::of(result.stand_ins.back()).content();
