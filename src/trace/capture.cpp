@@ -77,6 +77,9 @@ at::Tensor stand_in(const TensorType& type) {
 
 bool capturing() { return capture().active; }
 
+bool is_random(const Node& leaf) {
+  return llvm::any_of(capture().randoms, [&](auto& numbers) { return numbers.first.get() == &leaf || numbers.second.get() == &leaf; });
+}
 bool is_input_of_capture(const Node& leaf) { return leaf.buffer() && llvm::is_contained(capture().buffers, leaf.buffer()); }
 
 void check_readable(const Cell& cell) {

@@ -77,6 +77,8 @@ std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std
 
 /// Whether a leaf is what a stand-in of this capture began with.
 bool is_input_of_capture(const Node& leaf);
+/// Whether it is a seed or an offset of this capture's random numbers.
+bool is_random(const Node& leaf);
 /// Reads must not happen now: true within a capture.
 bool capturing();
 /// Raises within a capture if this cell's value depends on the graph's inputs.

@@ -149,9 +149,10 @@ std::vector<Value> contents(const std::vector<at::Tensor>& tensors) {
   return values;
 }
 
-// Which values the forward's program hands over. `order`: the gradients' nodes; `overwritten`: inputs as they were before the forward wrote to them.
+// Which values the forward's program hands over. `order`: the gradients' nodes; `gone`: leaves that the backward will not find, as the forward wrote over them
+// or drew them.
 std::vector<Value> choose(const std::vector<Node*>& order, const llvm::DenseSet<const Node*>& forward, const llvm::DenseSet<const Node*>& tangents,
-                          const llvm::DenseSet<const Node*>& overwritten) {
+                          const llvm::DenseSet<const Node*>& gone) {
   Flow flow;
   int source = flow.vertex(), sink = flow.vertex();
   llvm::DenseMap<const Node*, int> computed;  // its vertex; of those that do not depend on tangents
@@ -169,7 +170,7 @@ std::vector<Value> choose(const std::vector<Node*>& order, const llvm::DenseSet<
       auto [it, added] = used.insert({key_of(v), -1});
       if (added) {
         it->second = flow.vertex();
-        bool leaf = is_leaf(*v.node) && !overwritten.count(v.node.get()), can_be_saved = is_leaf(*v.node) || forward.count(v.node.get());
+        bool leaf = is_leaf(*v.node) && !gone.count(v.node.get()), can_be_saved = is_leaf(*v.node) || forward.count(v.node.get());
         flow.edge(computed[v.node.get()], it->second, leaf ? 0 : can_be_saved ? bytes_of(v.type()) + 1 : kUnbounded);  // an input is there in any case
         if (!leaf && can_be_saved) candidates.push_back({v, {computed[v.node.get()], it->second}});
       }
@@ -196,11 +197,11 @@ Partition partition(const std::vector<at::Tensor>& inputs, const std::vector<at:
   Partition result;
   llvm::DenseMap<Key, Value> replaced;
   std::vector<Node*> order = ordered(contents(gradients), nowhere);
-  llvm::DenseSet<const Node*> now_there, overwritten;
+  llvm::DenseSet<const Node*> now_there, gone;
   for (const Value& v : contents(inputs)) now_there.insert(v.node.get());
   for (Node* n : order)
-    if (is_leaf(*n) && is_input_of_capture(*n) && !now_there.count(n) && !given.count(n)) overwritten.insert(n);
-  for (const Value& v : choose(order, forward, given, overwritten)) {
+    if (is_random(*n) || (is_leaf(*n) && is_input_of_capture(*n) && !now_there.count(n) && !given.count(n))) gone.insert(n);
+  for (const Value& v : choose(order, forward, given, gone)) {
     result.saved.push_back(make_tensor(v, c10::contiguous_strides(v.type().sizes)));
     result.stand_ins.push_back(stand_in(v.type()));
     replaced[key_of(v)] = Cell::of(result.stand_ins.back()).content();
