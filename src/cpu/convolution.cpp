@@ -113,8 +113,9 @@ class ImplicitProduct {
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_along_windows(block, Panels(k_, spec)); };
       spec.pack_scratch = masks_size(), spec.column_scratch = 2 * 8;
     } else if (is_pointwise()) {
+      spec.panel_by_panel = true;
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_pixels(block); };
-      spec.column_scratch = 2 * 8;
+      spec.b_offset = [&](IR group, IR k, IR n) { return pixel(group, k, n); };
     } else {
       // Whole windows, if they are small: then their masks serve all the channels of a block.
       whole_windows_ = window_size_ <= 512;
@@ -124,6 +125,7 @@ class ImplicitProduct {
     spec.store_vectors = product_shape(op_).has_value() && !is_phase();
     spec.store = [&](IR group, IR m, IR n, IR sum, int lanes) { store(k_.add(k_.mul(group, g_.features), m), n, sum, lanes); };
     spec.streams = epilogue_streams(c_.fusion);
+    if (spec.store_vectors) spec.prefetch = [&](IR group, IR m, IR n) { ask_for(k_.add(k_.mul(group, g_.features), m), n); };
     emit_matmul(c_, spec);
   }
 
@@ -156,6 +158,11 @@ class ImplicitProduct {
     k_.when(b_.CreateNot(together), [&] {
       k_.loop(k_.i64(0), k_.i64(lanes), [&](IR lane) { store(feature, b_.CreateAdd(n, lane), b_.CreateExtractElement(sum, lane), 1); });
     });
+  }
+  // Asks for what the epilogue reads from position n on.
+  void ask_for(IR feature, IR n) {
+    if (features_first()) return prefetch_epilogue(c_, feature, n);
+    prefetch_epilogue(c_, k_.add(k_.mul(b_.CreateUDiv(n, k_.i64(image_size_)), g_.groups * g_.features), feature), b_.CreateURem(n, k_.i64(image_size_)));
   }
   bool features_first() { return op_.getDimensionNumbers().getOutputFeatureDimension() == 0; }
   // Whether positions n … n + lanes - 1 (as far as they exist) belong to one image.
@@ -201,39 +208,57 @@ class ImplicitProduct {
     return window_size_ == 1 && llvm::all_of(g_.axes, [](const Axis& a) { return a.low == 0 && a.base_dilation == 1 && (a.out - 1) * a.step < a.in; });
   }
 
-  // Channel after channel, so that neighbours in memory are read together. Where the lanes of each vector lie is the same in all of
-  // them and noted first: their offsets, or where they are neighbours only the first, after a mark.
+  // An element of the input as an offset.
+  IR pixel(IR group, IR channel, IR n) {
+    IR image = b_.CreateUDiv(n, k_.i64(image_size_)), position = b_.CreateURem(n, k_.i64(image_size_));
+    if (g_.groups > 1) channel = k_.add(channel, k_.mul(group, g_.in_features));
+    if (g_.batch_groups > 1) image = k_.add(image, k_.mul(group, g_.images));
+    IR offset = k_.add(k_.mul(image, g_.in_image), k_.mul(channel, g_.in_feature));
+    for (auto [a, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) offset = k_.add(offset, k_.mul(i.base, a.step * a.in_stride));
+    return offset;
+  }
+
+  // One panel. Where its columns lie is the same in all channels: neighbours, in most panels, or vectors of neighbours, or anywhere.
   void pack_pixels(const MatmulSpec::Block& p) {
-    auto place = [&](IR n) { return b_.CreateInBoundsGEP(b_.getInt64Ty(), p.scratch, k_.mul(b_.CreateUDiv(n, k_.i64(p.lanes)), p.lanes + 1)); };
-    auto* offsets = k_.vector(b_.getInt64Ty(), p.lanes);
-    auto each_vector = [&](const std::function<void(IR n, IR panel, int64_t column)>& body) {
-      k_.loop(k_.i64(0), p.n, p.width, [&](IR first) {
-        for (int64_t column = 0; column < p.width; column += p.lanes) body(k_.add(first, k_.i64(column)), first, column);
+    auto* type = k_.compute_type(g_.out_type);
+    IR panel = p.panel(k_.i64(0)), input = c_.buffer(op_.getLhs());
+    auto each_channel = [&](const std::function<void(IR plane, IR row)>& body) {
+      k_.loop(k_.i64(0), p.k, [&](IR row) { body(k_.mul(k_.add(p.k0, row), g_.in_feature), k_.mul(row, p.width)); });
+    };
+    auto put = [&](IR v, IR row, int64_t column) {
+      b_.CreateAlignedStore(convert(v, v->getType()->getWithNewType(type)), b_.CreateInBoundsGEP(type, panel, k_.add(row, k_.i64(column))), llvm::Align(16));
+    };
+    auto neighbours = [&](int64_t column, int64_t columns) {
+      IR from = pixel(p.batch, k_.i64(0), k_.add(p.n0, k_.i64(column)));
+      each_channel([&](IR plane, IR row) {
+        for (int64_t c = 0; c < columns; c += p.lanes) put(k_.load(g_.in_type, input, k_.add(k_.add(from, k_.i64(c)), plane), p.lanes), row, column + c);
       });
     };
-    bool flat = is_flat();
-    each_vector([&](IR n, IR, int64_t) {
-      Lanes at = lanes_at(p.batch, k_.add(p.n0, n), p.lanes);
-      IR offset = at.image;
-      for (auto [axis, x] : llvm::zip(g_.axes, at.origin)) offset = b_.CreateAdd(offset, b_.CreateMul(x, k_.splat(k_.i64(axis.in_stride), p.lanes)));
-      offset = b_.CreateSelect(at.exists, offset, llvm::Constant::getNullValue(offsets));
-      IR together = flat ? b_.CreateAnd(within_image(at.n, p.lanes), b_.CreateAndReduce(at.exists)) : b_.getFalse();
-      b_.CreateAlignedStore(offset, place(n), llvm::Align(8));
-      b_.CreateAlignedStore(b_.CreateZExt(together, b_.getInt64Ty()), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), place(n), p.lanes), llvm::Align(8));
-    });
-    auto* type = k_.compute_type(g_.out_type);
-    k_.loop(k_.i64(0), p.k, [&](IR row) {
-      IR channel = channel_base(p.batch, k_.add(p.k0, row));
-      each_vector([&](IR n, IR first, int64_t column) {
-        IR from = place(n), to = b_.CreateInBoundsGEP(type, p.panel(first), k_.add(k_.mul(row, p.width), k_.i64(column)));
-        auto put = [&](IR v) { b_.CreateAlignedStore(convert(v, v->getType()->getWithNewType(type)), to, llvm::Align(16)); };
-        auto singly = [&] { put(k_.gather(g_.in_type, channel, b_.CreateAlignedLoad(offsets, from, llvm::Align(8)), p.lanes)); };
-        if (!flat) return singly();
-        IR together = b_.CreateTrunc(b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), from, p.lanes)), b_.getInt1Ty());
-        k_.when(together, [&] { put(k_.load(g_.in_type, channel, b_.CreateLoad(b_.getInt64Ty(), from), p.lanes)); });
-        k_.when(b_.CreateNot(together), singly);
-      });
-    });
+    auto vector = [&](int64_t column) {
+      auto singly = [&] {
+        IR offsets = llvm::PoisonValue::get(k_.vector(b_.getInt64Ty(), p.lanes)), last = k_.i64(g_.images * image_size_ - 1);
+        for (int lane = 0; lane < p.lanes; ++lane) offsets = b_.CreateInsertElement(offsets, pixel(p.batch, k_.i64(0), k_.min(k_.add(p.n0, k_.i64(column + lane)), last)), lane);
+        each_channel([&](IR plane, IR row) { put(k_.gather(g_.in_type, b_.CreateGEP(k_.memory_type(g_.in_type), input, plane), offsets, p.lanes), row, column); });
+      };
+      if (!is_flat()) return singly();
+      either(all_within_image(k_.add(p.n0, k_.i64(column)), p.lanes), [&] { neighbours(column, p.lanes); }, singly);
+    };
+    auto vectors = [&] {
+      for (int64_t column = 0; column < p.width; column += p.lanes) vector(column);
+    };
+    if (!is_flat()) return vectors();
+    either(all_within_image(p.n0, p.width), [&] { neighbours(0, p.width); }, vectors);
+  }
+  // Whether positions n … n + count - 1 exist and belong to one image.
+  IR all_within_image(IR n, int64_t count) {
+    IR exist = g_.images * image_size_ % count == 0 ? b_.getTrue() : b_.CreateICmpSLE(n, k_.i64(g_.images * image_size_ - count));
+    return b_.CreateAnd(within_image(n, count), exist);
+  }
+  void either(IR condition, const std::function<void()>& yes, const std::function<void()>& no) {
+    if (condition == b_.getTrue()) return yes();
+    if (condition == b_.getFalse()) return no();
+    k_.when(condition, yes);
+    k_.when(b_.CreateNot(condition), no);
   }
 
   //===-- Windows ---------------------------------------------------------------------------------------------------===//

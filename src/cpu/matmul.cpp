@@ -14,7 +14,7 @@ int64_t equal_part(int64_t n, int64_t most, int64_t unit) {
 
 // Four rows by three vectors where six by two would compute more that nobody wants: 128 rows are 22 times six.
 int64_t most_rows(KernelEmitter& k, const MatmulSpec& s) {
-  if (k.target.registers == 32 || s.pack_b) return 0;
+  if (k.target.registers == 32 || (s.pack_b && !s.panel_by_panel)) return 0;
   auto computed = [&](int64_t rows) {
     Panels p(k, s, rows);
     return double(round_up(s.m, p.mr)) * double(round_up(s.n, p.nr));
@@ -57,7 +57,7 @@ class MatmulEmitter {
     int64_t threads = c_.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1;
     double best = 0;
     auto consider = [&](int64_t mc, int64_t nb) {
-      int64_t pack_a = p_.grid ? 100 : 12, pack_b = p_.grid ? 100 : s_.pack_b ? 28 : 12;  // multiply-adds in the time of packing an element; windows are looked for in the input
+      int64_t pack_a = p_.grid ? 100 : 12, pack_b = p_.grid ? 100 : packs_block() ? 28 : 12;  // multiply-adds in the time of packing an element; windows are looked for in the input
       int64_t tasks = s_.batch * ceil_div(s_.m, mc) * ceil_div(s_.n, nb);
       double waiting = threads > 1 ? 0.05 : 0;  // for the last task, in tasks
       double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + pack_a * mc + pack_b * nb);
@@ -68,8 +68,8 @@ class MatmulEmitter {
       for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
     };
     // Tiles take an element of A from L2 every other cycle: there it is to stay, next to sums or, where these are complete after one block of K, without them.
-    int64_t most_columns = s_.pack_b ? (p_.grid ? 256 : many ? 480 : 400) : (many ? 960 : 1024);
-    int64_t rows = p_.grid ? (is_split() ? 512 : 1024) : s_.pack_b ? (many ? 384 : 264) : (many ? 768 : 512);
+    int64_t most_columns = packs_block() ? (p_.grid ? 256 : many ? 480 : 400) : (many ? 960 : 1024);
+    int64_t rows = p_.grid ? (is_split() ? 512 : 1024) : packs_block() ? (many ? 384 : 264) : (many ? 768 : 512);
     parts(s_.m, by_rows() ? 192 : rows, mr_, 2 * threads, [&](int64_t mc) {
       parts(s_.n, most_columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
@@ -87,10 +87,11 @@ class MatmulEmitter {
   // Where the panels of the rows from m, the columns from n begin; both count from the block's own first one.
   IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, p_.padded(kc_) / p_.depth)); }
   // A panel of B is packed right before all rows of the block pass it, unless the whole block is packed at once.
-  int64_t columns_packed() const { return s_.pack_b ? nb_ : nr_; }
+  bool packs_block() const { return s_.pack_b && !s_.panel_by_panel; }
+  int64_t columns_packed() const { return packs_block() ? nb_ : nr_; }
   // Who packs it himself leaves f32, which are made pairs then.
   int64_t height_of_b() const { return s_.pack_b ? std::max(kc_, p_.padded(kc_) / p_.depth) : p_.padded(kc_) / p_.depth; }
-  IR panel_b(IR n) { return element_of_scratch(packed_b_, s_.pack_b ? k_.mul(n, height_of_b()) : k_.i64(0)); }
+  IR panel_b(IR n) { return element_of_scratch(packed_b_, packs_block() ? k_.mul(n, height_of_b()) : k_.i64(0)); }
   IR sums_of(IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, nr_))) : element_of_scratch(sums_, k_.i64(0)); }
 
   struct Block {
@@ -124,12 +125,17 @@ class MatmulEmitter {
   void step(const Block& at) {
     if (!in_place_) p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
     auto panel = [&](IR n) { return panel_b(n); };
-    if (s_.pack_b) s_.pack_b({at.batch, at.k0, at.n0, at.k, at.n, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
-    if (s_.pack_b && p_.depth > 1) k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { p_.pair_up(panel(n), at.k); });
+    auto pack_windows = [&](IR from, IR columns) {
+      auto panel = [&](IR n) { return panel_b(k_.add(from, n)); };
+      s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
+      if (p_.depth > 1) k_.loop(k_.i64(0), columns, nr_, [&](IR n) { p_.pair_up(panel(n), at.k); });
+    };
+    if (packs_block()) pack_windows(k_.i64(0), at.n);
     k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
-      if (!s_.pack_b) p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(at, n), at.k0, at.k, [&](IR) { return panel_b(n); });
+      if (s_.panel_by_panel) pack_windows(n, columns_of_tile(at, n));
+      else if (!s_.pack_b) p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(at, n), at.k0, at.k, [&](IR) { return panel_b(n); });
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
-        if (!s_.pack_b) prefetch_b(at, m, b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+        if (s_.b_offset) prefetch_b(at, m, b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
         tile(at, m, n);
       });
     });
@@ -170,6 +176,11 @@ class MatmulEmitter {
     };
     if (keeps_block())
       for (int64_t at = 0; at < mr_ * nr_ * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
+    if (s_.prefetch && !by_rows() && s_.streams > 1) {
+      auto ask = [&] { for (int64_t i = 0; i < mr_; ++i) s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), b_.CreateAdd(at.n0, n)); };
+      if (is_split()) k_.when(complete, ask);
+      else ask();
+    }
     IRs sums = p_.multiply(element, panel_b(n), at.k, p_.zeros());
     auto keep = [&](bool add) {
       for (auto [i, sum] : llvm::enumerate(sums)) {
