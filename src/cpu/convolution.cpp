@@ -120,6 +120,7 @@ class ImplicitProduct {
       // Whole windows, if they are small: then their masks serve all the channels of a block.
       whole_windows_ = window_size_ <= 512;
       if (whole_windows_) spec.k_unit = window_size_;
+      spec.panel_by_panel = true;
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_windows(block); };
     }
     spec.store_vectors = product_shape(op_).has_value() && !is_phase();
@@ -184,11 +185,13 @@ class ImplicitProduct {
     IR n;                       // the first
     IR exists, image;           // offset of the image
     SmallVector<IR> origin;     // in the dilated, unpadded input
+    IR inside, run;             // whether all of all windows lies in the image, and whether lanes are as far apart as neighbours in a row
+    IR first = nullptr;         // offset of the first lane's window
   };
   Lanes lanes_at(IR group, IR n, int lanes) {
     auto splat = [&](int64_t v) { return k_.splat(k_.i64(v), lanes); };
     IR all = along(n, lanes);
-    Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), b_.CreateUDiv(all, splat(image_size_)), {}};
+    Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), b_.CreateUDiv(all, splat(image_size_)), {}, nullptr, nullptr};
     IR position = b_.CreateURem(all, splat(image_size_));
     if (g_.batch_groups > 1) result.image = b_.CreateAdd(result.image, k_.splat(k_.mul(group, g_.images), lanes));
     result.image = b_.CreateMul(result.image, splat(g_.in_image));
@@ -199,6 +202,17 @@ class ImplicitProduct {
       if (d) position = b_.CreateUDiv(position, splat(a.out));
       result.origin[d] = b_.CreateSub(b_.CreateMul(i, splat(a.step)), splat(a.low));
     }
+    IR inside = result.exists, offset = result.image;
+    for (auto [a, x] : llvm::zip(g_.axes, result.origin)) {
+      int64_t last = a.reach() - (a.window - 1) * a.dilation;  // from where on a window ends outside
+      inside = b_.CreateAnd(inside, last > 0 && a.base_dilation == 1 ? b_.CreateICmpULT(x, splat(last)) : llvm::Constant::getNullValue(inside->getType()));
+      offset = b_.CreateAdd(offset, b_.CreateMul(x, splat(a.in_stride)));
+    }
+    result.inside = b_.CreateAndReduce(inside);
+    IR first = b_.CreateExtractElement(offset, uint64_t(0)), steps = along(k_.i64(0), lanes);
+    result.run = g_.axes.empty() ? static_cast<IR>(b_.getFalse())
+                                 : b_.CreateAndReduce(b_.CreateICmpEQ(offset, b_.CreateAdd(k_.splat(first, lanes), b_.CreateMul(steps, splat(g_.axes.back().step * g_.axes.back().in_stride)))));
+    result.first = first;
     return result;
   }
 
@@ -265,21 +279,43 @@ class ImplicitProduct {
 
   void pack_windows(const MatmulSpec::Block& p) {
     IR channel = b_.CreateUDiv(p.k0, k_.i64(window_size_));
-    k_.loop(k_.i64(0), p.n, p.width, [&](IR n) {
-      IR panel = p.panel(n);
-      for (int64_t column = 0; column < p.width; column += p.lanes) {
-        Lanes at = lanes_at(p.batch, k_.add(k_.add(p.n0, n), k_.i64(column)), p.lanes);
-        IR address = b_.CreateConstInBoundsGEP1_64(k_.compute_type(g_.out_type), panel, column);
-        if (whole_windows_) {
-          IR channels = b_.CreateUDiv(p.k, k_.i64(window_size_));
-          k_.loop(k_.i64(0), k_.i64(window_size_), [&](IR w) { pack_place(p, address, at, w, w, channel, channels); });
-        } else {
-          k_.loop(k_.i64(0), p.k, [&](IR row) {
-            IR k = b_.CreateAdd(p.k0, row);
-            pack_place(p, address, at, b_.CreateURem(k, k_.i64(window_size_)), row, b_.CreateUDiv(k, k_.i64(window_size_)), k_.i64(1));
-          });
+    IR panel = p.panel(k_.i64(0));
+    k_.loop(k_.i64(0), k_.i64(p.width), p.lanes, [&](IR column) {
+      Lanes at = lanes_at(p.batch, k_.add(p.n0, column), p.lanes);
+      IR address = b_.CreateInBoundsGEP(k_.compute_type(g_.out_type), panel, column);
+      if (!whole_windows_)
+        return k_.loop(k_.i64(0), p.k, [&](IR row) {
+          IR k = b_.CreateAdd(p.k0, row);
+          pack_place(p, address, at, b_.CreateURem(k, k_.i64(window_size_)), row, b_.CreateUDiv(k, k_.i64(window_size_)), k_.i64(1));
+        });
+      IR channels = b_.CreateUDiv(p.k, k_.i64(window_size_));
+      auto masked = [&] { k_.loop(k_.i64(0), k_.i64(window_size_), [&](IR w) { pack_place(p, address, at, w, w, channel, channels); }); };
+      if (!can_be_inside()) return masked();
+      either(b_.CreateAnd(at.inside, at.run), [&] { pack_inside(p, address, at, channel, channels); }, masked);
+    });
+  }
+
+  // Windows that move by one or two, of which some vectors lie inside the image: no masks, and all places of a channel together.
+  bool can_be_inside() const {
+    if (g_.axes.empty() || g_.axes.back().in_stride != 1 || g_.axes.back().step > 2) return false;
+    return llvm::all_of(g_.axes, [](const Axis& a) { return a.base_dilation == 1 && (a.window - 1) * a.dilation < a.in; });
+  }
+  void pack_inside(const MatmulSpec::Block& p, IR address, const Lanes& at, IR channel, IR channels) {
+    auto* type = k_.compute_type(g_.out_type);
+    SmallVector<int> even;  // the second vector ends with the last element that is wanted
+    for (int i = 0; i < p.lanes; ++i) even.push_back(2 * i + (2 * i >= p.lanes));
+    k_.loop(k_.i64(0), channels, [&](IR c) {
+      IR base = channel_base(p.batch, k_.add(channel, c));
+      std::function<void(size_t d, IR row, IR offset)> places = [&](size_t d, IR row, IR offset) {
+        if (d < g_.axes.size()) {
+          const Axis& a = g_.axes[d];
+          return k_.loop(k_.i64(0), k_.i64(a.window), [&](IR i) { places(d + 1, k_.add(k_.mul(row, a.window), i), k_.add(offset, k_.mul(i, a.dilation * a.in_stride))); });
         }
-      }
+        IR v = k_.load(g_.in_type, base, offset, p.lanes);
+        if (g_.axes.back().step == 2) v = b_.CreateShuffleVector(v, k_.load(g_.in_type, base, k_.add(offset, k_.i64(p.lanes - 1)), p.lanes), even);
+        b_.CreateAlignedStore(convert(v, v->getType()->getWithNewType(type)), b_.CreateInBoundsGEP(type, address, k_.mul(row, p.width)), llvm::Align(16));
+      };
+      places(0, c, at.first);
     });
   }
 
@@ -311,10 +347,13 @@ class ImplicitProduct {
         return b_.CreateSelect(valid, v, llvm::Constant::getNullValue(v->getType()));
       });
     };
-    if (reads_every_second(&Axis::out, &Axis::step, p.lanes)) {
-      IR first = b_.CreateExtractElement(offset, uint64_t(0));
-      auto masks = spread_mask(valid, p.lanes);
-      return each_channel([&](IR base) { return load_every_second(base, first, masks, p.lanes); });
+    if (reads_every_second(&Axis::step)) {
+      auto every_second = [&] {
+        IR first = b_.CreateExtractElement(offset, uint64_t(0));
+        auto masks = spread_mask(valid, p.lanes);
+        each_channel([&](IR base) { return load_every_second(base, first, masks, p.lanes); });
+      };
+      return either(g_.axes.back().out % p.lanes == 0 ? b_.getTrue() : at.run, every_second, singly);
     }
     auto beyond_row = [&] {  // vectors that are not one run of the input
       if (!reads_two_rows(&Axis::out, &Axis::step, p.lanes)) return singly();
@@ -335,11 +374,11 @@ class ImplicitProduct {
     if (together != b_.getTrue()) k_.when(b_.CreateNot(together), beyond_row);
   }
   bool can_mask() const { return k_.target.lanes > 4 && element_bytes(g_.in_type) >= 4; }
-  // Whether the lanes of each vector read every second element of one row: two vectors, of which half is kept, instead of a gather.
-  bool reads_every_second(int64_t Axis::*row, int64_t Axis::*step, int lanes) const {
+  // Whether lanes in one row read every second element: two vectors, of which half is kept, instead of a gather.
+  bool reads_every_second(int64_t Axis::*step) const {
     if (g_.axes.empty() || !can_mask()) return false;
     const Axis& a = g_.axes.back();
-    return a.*step == 2 && a.in_stride == 1 && a.base_dilation == 1 && a.*row % lanes == 0;
+    return a.*step == 2 && a.in_stride == 1 && a.base_dilation == 1;
   }
   std::array<IR, 2> spread_mask(IR valid, int lanes) {
     std::array<IR, 2> halves;
@@ -389,7 +428,7 @@ class ImplicitProduct {
     auto column = [&](IR n, int64_t what) { return b_.CreateInBoundsGEP(i64, columns, k_.add(k_.mul(n, 2), k_.i64(what))); };
     auto* mask_type = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), p.lanes);
     auto mask_of = [&](IR position, int half) { return b_.CreateInBoundsGEP(mask_type, p.scratch, k_.add(k_.mul(position, 2), k_.i64(half))); };
-    bool every_second = reads_every_second(&Axis::window, &Axis::dilation, p.lanes);
+    bool every_second = reads_every_second(&Axis::dilation) && g_.axes.back().window % p.lanes == 0;
     bool one_run = neighbours_in_window() && can_mask(), two_rows = !one_run && reads_two_rows(&Axis::window, &Axis::dilation, p.lanes);
     auto shifts = [&](IR position) {
       SmallVector<IR> result;
