@@ -487,7 +487,7 @@ class ImplicitProduct {
         for (int64_t at = 0; at < p.width; at += p.lanes) {
           IRs square;
           for (int64_t j = 0; j < p.lanes; ++j) square.push_back(load(k_.add(n, k_.i64(at + j))));
-          panels.transpose(square);
+          k_.transpose(square);
           for (int64_t i = 0; i < p.lanes; ++i)
             b_.CreateAlignedStore(square[i], b_.CreateInBoundsGEP(type, p.panel(n), k_.add(k_.mul(k_.add(u, k_.i64(i)), p.width), k_.i64(at))), llvm::Align(16));
         }

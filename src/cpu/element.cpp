@@ -262,12 +262,38 @@ IR ElementEmitter::emit_pad(PadOp pad, const Indices& at) {
   auto& b = k_.b;
   auto from = shaped(pad.getOperand());
   if (from.getNumElements() == 0) return emit(pad.getPaddingValue(), {});
+  auto is_padded = [&](int64_t d) { return pad.getEdgePaddingLow()[d] || pad.getEdgePaddingHigh()[d] || pad.getInteriorPadding()[d]; };
+  // Most vectors that lie along a padded dimension lie wholly within: those read neighbours.
+  int64_t along = 0;
+  while (along < from.getRank() && !(is_padded(along) && !at[along].lanes && at[along].step == 1)) ++along;
+  bool may_be_whole = lanes_ > 1 && along < from.getRank() && pad.getInteriorPadding()[along] == 0 && from.getDimSize(along) >= lanes_;
+  if (!may_be_whole) return emit_pad(pad, at, -1);
+  IR first = b.CreateSub(at[along].base, k_.i64(pad.getEdgePaddingLow()[along])), most = k_.i64(from.getDimSize(along) - lanes_);
+  IR usual = emit_pad(pad, at, along);
+  return k_.unless(b.CreateICmpUGT(first, most), usual, [&] {
+    auto known = memo_;  // what is computed there is not known elsewhere
+    IR result = emit_pad(pad, at, -1);
+    memo_ = std::move(known);
+    return result;
+  });
+}
+
+// `whole`: the dimension along which all lanes are known to lie within, or -1.
+IR ElementEmitter::emit_pad(PadOp pad, const Indices& at, int64_t whole) {
+  auto& b = k_.b;
+  auto from = shaped(pad.getOperand());
   IR inside = b.getTrue();
   Indices inner;
   for (int64_t d = 0; d < from.getRank(); ++d) {
     int64_t low = pad.getEdgePaddingLow()[d], high = pad.getEdgePaddingHigh()[d], gap = pad.getInteriorPadding()[d] + 1;
     if (low == 0 && high == 0 && gap == 1) {
       inner.push_back(at[d]);
+      continue;
+    }
+    if (d == whole) {  // elsewhere the result is not used, but what is read has to be there
+      IR first = b.CreateSub(at[d].base, k_.i64(low));
+      first = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, k_.i64(0));
+      inner.push_back({k_.min(first, k_.i64(from.getDimSize(d) - lanes_)), 1, 1});
       continue;
     }
     bool vector = at[d].lanes || (lanes_ > 1 && at[d].step != 0);

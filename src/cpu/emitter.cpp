@@ -85,10 +85,11 @@ void KernelEmitter::when(IR condition, const std::function<void()>& then) {
 IR KernelEmitter::unless(IR condition, IR usual, const std::function<IR()>& rare) {
   auto* before = b.GetInsertBlock();
   IR other = nullptr;
-  when(condition, [&] { other = rare(); });
+  llvm::BasicBlock* from = nullptr;
+  when(condition, [&] { other = rare(), from = b.GetInsertBlock(); });
   auto* phi = b.CreatePHI(usual->getType(), 2);
   phi->addIncoming(usual, before);
-  phi->addIncoming(other, llvm::cast<llvm::Instruction>(other)->getParent());
+  phi->addIncoming(other, from);
   return phi;
 }
 
@@ -210,6 +211,33 @@ IR KernelEmitter::concatenate(IRs vectors) {
     vectors.resize(vectors.size() / 2);
   }
   return vectors[0];
+}
+
+// First the squares within 128 bits, which one instruction interleaves, then those squares among each other.
+void KernelEmitter::transpose(IRs& rows) {
+  int n = int(rows.size()), side = std::min(n, int(128 / rows[0]->getType()->getScalarSizeInBits()));
+  llvm::SmallVector<int> low, high;
+  for (int at = 0; at < n; ++at) {
+    int in_square = at % side, from = at - in_square + in_square / 2 + in_square % 2 * n;
+    low.push_back(from);
+    high.push_back(from + side / 2);
+  }
+  auto shuffle = [&](IR x, IR y, IR& first, IR& second) { first = b.CreateShuffleVector(x, y, low), second = b.CreateShuffleVector(x, y, high); };
+  for (int round = 1; round < side; round *= 2) {
+    IRs next(n);
+    for (int square = 0; square < n; square += side)
+      for (int i = 0; i < side / 2; ++i) shuffle(rows[square + i], rows[square + i + side / 2], next[square + 2 * i], next[square + 2 * i + 1]);
+    rows = next;
+  }
+  for (int distance = side; distance < n; distance *= 2) {
+    for (int at = 0; at < n; ++at) {
+      bool exchanged = at & distance;
+      low[at] = exchanged ? n + at - distance : at;
+      high[at] = exchanged ? n + at : at + distance;
+    }
+    for (int i = 0; i < n; ++i)
+      if (!(i & distance)) shuffle(rows[i], rows[i + distance], rows[i], rows[i + distance]);
+  }
 }
 
 IR KernelEmitter::alloca_in_entry(llvm::Type* type, int64_t count) {

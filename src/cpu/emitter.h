@@ -89,6 +89,8 @@ class KernelEmitter {
   IR fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine);
   /// Vectors of one type, one after the other.
   IR concatenate(IRs vectors);
+  /// As many vectors as each has lanes, turned: a square.
+  void transpose(IRs& rows);
   IR alloca_in_entry(llvm::Type* type, int64_t count);
   IR call_libm(llvm::StringRef name, llvm::ArrayRef<IR> args);  // each lane in turn
 

@@ -15,6 +15,7 @@
 #include "llvm/Target/TargetMachine.h"
 
 extern "C" void cresset_stable_sort(int64_t* order, int64_t n, int64_t wanted, bool (*less)(void*, int64_t, int64_t), void* context);
+extern "C" void cresset_sort_keys(uint64_t* keys, int64_t n, int64_t wanted, uint64_t* spare);
 
 namespace cresset::cpu {
 namespace {
@@ -74,7 +75,8 @@ llvm::Expected<llvm::orc::LLJIT*> linker() {
   dylib.addGenerator(std::move(*generator));
   // What kernels call of ours is reached by address: our library may be loaded privately.
   auto flags = llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable;
-  llvm::orc::SymbolMap symbols{{(*created)->mangleAndIntern("cresset_stable_sort"), {llvm::orc::ExecutorAddr::fromPtr(&cresset_stable_sort), flags}}};
+  llvm::orc::SymbolMap symbols{{(*created)->mangleAndIntern("cresset_stable_sort"), {llvm::orc::ExecutorAddr::fromPtr(&cresset_stable_sort), flags}},
+                               {(*created)->mangleAndIntern("cresset_sort_keys"), {llvm::orc::ExecutorAddr::fromPtr(&cresset_sort_keys), flags}}};
   if (auto error = dylib.define(llvm::orc::absoluteSymbols(std::move(symbols)))) return error;
   return jit = created->release();
 }

@@ -46,6 +46,8 @@ void prefetch_epilogue(KernelContext& c, IR row, IR column);
 int epilogue_streams(const Fusion& fusion);
 
 llvm::Error emit_rows(KernelContext& c);
+/// Does it, if it reads along another dimension than it writes.
+bool emit_transposition(KernelContext& c);
 llvm::Error emit_reduce(KernelContext& c);
 /// Of the last dimensions as one: whether emit_plane_reduction does it.
 bool reduces_planes(const Fusion& fusion, const Target& target);

@@ -127,7 +127,7 @@ void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
       for (IR row : rows) v.push_back(depth == 1 ? load_a(batch, row, element_at(u), side) : pairs_along_k(s_.a, s_.a_offset(batch, row, element_at(u)), side));
       if (mr == 1) return put(v[0], panel, u);
       v.resize(side, llvm::PoisonValue::get(v[0]->getType()));
-      transpose(v);
+      k_.transpose(v);
       for (int i = 0; i < side; ++i) put(v[i], panel, k_.mul(k_.add(u, k_.i64(i)), mr));
     });
   k_.loop(squares, all, [&](IR u) {
@@ -177,7 +177,7 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
         IR column = columns[v * lanes + i];
         rows.push_back(depth == 1 ? load_b(batch, element_at(u), column, lanes) : pairs_along_k(s_.b, s_.b_offset(batch, element_at(u), column), lanes));
       }
-      transpose(rows);
+      k_.transpose(rows);
       for (int i = 0; i < lanes; ++i) put(rows[i], panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
     }
   });
@@ -187,33 +187,6 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
 // Neighbours along K are pairs as they lie.
 IR Panels::pairs_along_k(IR base, IR offset, int count) {
   return b_.CreateAlignedLoad(k_.vector(unit, count), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
-}
-
-// First the squares within 128 bits, which one instruction interleaves, then those squares among each other.
-void Panels::transpose(IRs& rows) {
-  int n = int(rows.size()), side = std::min(n, int(128 / rows[0]->getType()->getScalarSizeInBits()));
-  SmallVector<int> low, high;
-  for (int at = 0; at < n; ++at) {
-    int in_square = at % side, from = at - in_square + in_square / 2 + in_square % 2 * n;
-    low.push_back(from);
-    high.push_back(from + side / 2);
-  }
-  auto shuffle = [&](IR x, IR y, IR& first, IR& second) { first = b_.CreateShuffleVector(x, y, low), second = b_.CreateShuffleVector(x, y, high); };
-  for (int round = 1; round < side; round *= 2) {
-    IRs next(n);
-    for (int square = 0; square < n; square += side)
-      for (int i = 0; i < side / 2; ++i) shuffle(rows[square + i], rows[square + i + side / 2], next[square + 2 * i], next[square + 2 * i + 1]);
-    rows = next;
-  }
-  for (int distance = side; distance < n; distance *= 2) {
-    for (int at = 0; at < n; ++at) {
-      bool exchanged = at & distance;
-      low[at] = exchanged ? n + at - distance : at;
-      high[at] = exchanged ? n + at : at + distance;
-    }
-    for (int i = 0; i < n; ++i)
-      if (!(i & distance)) shuffle(rows[i], rows[i + distance], rows[i], rows[i + distance]);
-  }
 }
 
 IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch) {

@@ -95,8 +95,6 @@ class Panels {
   /// Makes pairs of a panel of B whose rows are f32, in place.
   void pair_up(IR panel, IR count);
   IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
-  /// As many vectors as each has lanes, turned: a square.
-  void transpose(IRs& rows);
   IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
 
  private:

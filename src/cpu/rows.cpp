@@ -172,8 +172,14 @@ class RowsEmitter {
         vectors = this->walk(w, row_index, lo, split, lanes_, vectors);
         const IR* next = vectors.begin();
         for (auto [i, r] : llvm::enumerate(walk.reductions)) {
-          scalars[i] = fold_lanes(k_, scalar, simple_reducer(r.getBody().front()), *next++, lanes_);
-          if (notes_nan(r)) scalars[i] = nan_if_noted(*next++, scalars[i]);
+          Operation* reducer = simple_reducer(r.getBody().front());
+          if (notes_nan(r)) {
+            scalars[i] = k_.fold(next[0], lanes_, [&](IR x, IR y) { return extreme(reducer, x, y); });
+            scalars[i] = nan_if_noted(next[1], scalars[i]);
+            next += 2;
+          } else {
+            scalars[i] = fold_lanes(k_, scalar, reducer, *next++, lanes_);
+          }
         }
       }
       if (lanes_ == 1 || flat_ || columns_ % lanes_ != 0) scalars = this->walk(w, row_index, split, hi, 1, scalars);
@@ -224,7 +230,7 @@ class RowsEmitter {
         IR sum = carried[next.size()], x = e.emit(r.getInputs()[0], here);
         if (lanes > 1 && notes_nan(r)) {
           IR noted = carried[next.size() + 1];
-          next.push_back(k_.b.CreateSelect(isa<MaxOp>(reducer) ? k_.b.CreateFCmpOGT(sum, x) : k_.b.CreateFCmpOLT(sum, x), sum, x));
+          next.push_back(extreme(reducer, sum, x));
           next.push_back(note_nan(noted, x, lanes));
         } else {
           next.push_back(e.compute(reducer, {sum, x}));
@@ -238,6 +244,9 @@ class RowsEmitter {
   // not four that wait for each other.
   bool notes_nan(ReduceOp r) {
     return lanes_ > 1 && isa<MaxOp, MinOp>(simple_reducer(r.getBody().front())) && k_.compute_type(element(r.getInputs()[0]))->isFloatTy();
+  }
+  IR extreme(Operation* reducer, IR x, IR y) {
+    return k_.b.CreateSelect(isa<MaxOp>(reducer) ? k_.b.CreateFCmpOGT(x, y) : k_.b.CreateFCmpOLT(x, y), x, y);
   }
   IR note_nan(IR noted, IR x, int lanes) {
     SmallVector<int> low(lanes / 2), high(lanes / 2);
@@ -289,6 +298,6 @@ class RowsEmitter {
 
 }  // namespace
 
-llvm::Error emit_rows(KernelContext& c) { return RowsEmitter(c).run(); }
+llvm::Error emit_rows(KernelContext& c) { return emit_transposition(c) ? llvm::Error::success() : RowsEmitter(c).run(); }
 
 }  // namespace cresset::cpu

@@ -1,27 +1,6 @@
-// Scatter and sort. Updates of the same place are applied one after the other, so that the result does not depend on the threads.
-#include <algorithm>
-#include <numeric>
-
+// Updates of the same place are applied one after the other, so that the result does not depend on the threads.
 #include "cpu/kernels.h"
 #include "llvm/IR/Intrinsics.h"
-
-/// Sorts the positions 0 … n - 1 stably by a compiled comparator of two of them; only the first `wanted` need be right. Called by compiled sort kernels.
-extern "C" void cresset_stable_sort(int64_t* order, int64_t n, int64_t wanted, bool (*less)(void*, int64_t, int64_t), void* context) {
-  auto before = [&](int64_t a, int64_t b) { return less(context, a, b); };
-  if (wanted > 256 || wanted * 4 > n) {
-    std::iota(order, order + n, 0);
-    return std::stable_sort(order, order + n, before);
-  }
-  // The best so far, in order: most positions are compared with the last of these only.
-  int64_t kept = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    if (kept == wanted && (!kept || !before(i, order[kept - 1]))) continue;
-    int64_t* place = std::upper_bound(order, order + kept, i, before);
-    if (kept < wanted) ++kept;
-    std::move_backward(place, order + kept - 1, order + kept);
-    *place = i;
-  }
-}
 
 namespace cresset::cpu {
 
@@ -116,53 +95,6 @@ llvm::Error emit_scatter(KernelContext& c) {
       Indices batch = delinearise(k, batch_shape, which);
       if (side_by_side) batch.front() = {part, 0, 1};
       update_one(batch);
-    });
-  });
-  return llvm::Error::success();
-}
-
-llvm::Error emit_sort(KernelContext& c) {
-  auto& k = c.k;
-  auto& b = k.b;
-  auto op = cast<SortOp>(c.fusion.roles.back().first);
-  auto type = shaped(op.getInputs()[0]);
-  int64_t dim = int64_t(op.getDimension());
-  if (dim < 0) dim += type.getRank();
-  int64_t n = type.getDimSize(dim), stride = product(type.getShape().drop_front(dim + 1));
-  int64_t lines = n ? type.getNumElements() / n : 0;
-  c.kernel.tasks = lines;
-  c.kernel.cost = double(type.getNumElements()) * 100;
-  c.kernel.scratch_bytes = n * 8;
-
-  // less(context, i, j): context is an array of the inputs' addresses at the line's first element.
-  auto* pointer = b.getPtrTy();
-  auto* less = llvm::Function::Create(llvm::FunctionType::get(b.getInt1Ty(), {pointer, b.getInt64Ty(), b.getInt64Ty()}, false),
-                                      llvm::Function::InternalLinkage, k.function()->getName() + ".less", k.module);
-  {
-    llvm::IRBuilderBase::InsertPointGuard guard(b);
-    b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", less));
-    ElementEmitter e(k, 1, [](Value, const Indices&) -> IR { return nullptr; });
-    IRs arguments;
-    for (auto [i, v] : llvm::enumerate(op.getInputs())) {
-      IR base = b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, less->getArg(0), i));
-      for (int side : {1, 2}) arguments.push_back(k.load(element(v), base, b.CreateMul(less->getArg(side), k.i64(stride)), 1));
-    }
-    b.CreateRet(e.region(op.getComparator().front(), arguments)[0]);
-  }
-  auto sort = k.module.getOrInsertFunction("cresset_stable_sort", llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty(), b.getInt64Ty(), pointer, pointer}, false));
-  auto first = op->getAttrOfType<IntegerAttr>(kFirstWanted);
-  int64_t wanted = first ? first.getInt() : n;
-  IR context = k.alloca_in_entry(pointer, op.getInputs().size());
-  k.loop(k.begin(), k.end(), [&](IR line) {
-    IR first = b.CreateAdd(b.CreateMul(b.CreateUDiv(line, k.i64(stride)), k.i64(n * stride)), b.CreateURem(line, k.i64(stride)));
-    for (auto [i, v] : llvm::enumerate(op.getInputs()))
-      b.CreateStore(b.CreateInBoundsGEP(k.memory_type(element(v)), c.buffer(v), first), b.CreateConstGEP1_64(pointer, context, i));
-    b.CreateCall(sort, {k.scratch(), k.i64(n), k.i64(wanted), less, context});
-    k.loop(k.i64(0), k.i64(wanted), [&](IR i) {
-      IR from = b.CreateAdd(first, b.CreateMul(b.CreateLoad(b.getInt64Ty(), b.CreateInBoundsGEP(b.getInt64Ty(), k.scratch(), i)), k.i64(stride)));
-      IR to = b.CreateAdd(first, b.CreateMul(i, k.i64(stride)));
-      for (auto [v, r] : llvm::zip(op.getInputs(), op.getResults()))
-        if (c.slots.has(r)) k.store(element(r), k.load(element(v), c.buffer(v), from, 1), c.buffer(r), to, 1);
     });
   });
   return llvm::Error::success();

@@ -75,7 +75,7 @@ void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
       k_.loop(k_.i64(0), whole, [&](IR step) {
         IRs square;
         for (int64_t u = 0; u < kUnits; ++u) square.push_back(unit_of_a(batch, k_.add(m, i), element(step, u), end, kUnits));
-        transpose(square);
+        k_.transpose(square);
         for (int64_t r = 0; r < grid->rows; ++r) put(square[r], place(step, k_.add(i, k_.i64(r))), k_.i64(0));
       });
     });

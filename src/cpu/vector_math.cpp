@@ -80,13 +80,13 @@ IR emit_exp_at_most_zero(KernelEmitter& k, IR x) {
   if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("exp", x);
   Float f{k, x->getType()};
   auto& b = k.b;
-  // As reduce_exp(), but with one term less, whose coefficients are fitted to that, with log 2 in one part, and sums that wait less for each other.
+  // As reduce_exp(), but with two terms less, whose coefficients are fitted to that, with log 2 in one part, and sums that wait less for each other.
   IR lowest = f.constant(-88.02969);  // -127 log 2, where 2^n is 0
   x = f.select(b.CreateFCmpOLT(x, lowest), lowest, x);
   Scaled e = f.split_exp(x, 1, false);
   IR square = b.CreateFMul(e.r, e.r);
-  IR low = f.polynomial(e.r, {kExp[3], kExp[2]}), high = f.polynomial(e.r, {kExp[5], kExp[4]});
-  high = f.fma(f.fma(square, kExp[6], high), square, low);
+  IR low = f.polynomial(e.r, {0.16667114649949033, 0.49999231486761947}), high = f.polynomial(e.r, {0.008312520525040964, 0.0418901579638385});
+  high = f.fma(high, square, low);
   return b.CreateFMul(f.fma(high, square, b.CreateFAdd(e.r, f.constant(1.0))), e.scale);
 }
 

@@ -175,7 +175,7 @@ class WinogradEmitter {
           last = b_.CreateInsertElement(last, b_.CreateAlignedLoad(b_.getFloatTy(), b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), window, kRow), llvm::Align(4)), i);
         }
         places.resize(kRow, llvm::PoisonValue::get(last->getType()));
-        p_.transpose(places);
+        k_.transpose(places);
         places.push_back(last);
         std::vector<IRs> square(3);
         for (int64_t y = 0; y < 3; ++y)

@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+
+#include <atomic>
 
 #include "device/convert.h"
 #include "trace/cell.h"
@@ -20,6 +23,23 @@ at::Tensor known(const at::Tensor& t) {
   return at::empty({0}, t.options().device(at::kCPU)).set_(cpu_storage(trace::Cell::of(t).content().node->buffer()), t.storage_offset(), t.sizes(), t.strides());
 }
 
+// Whether low <= index < high for all but `allowed`, from signs of differences alone, which is vector code everywhere: neither can overflow into the range.
+template <class T>
+bool all_inside(const T* data, int64_t count, int64_t low, int64_t high, std::optional<int64_t> allowed) {
+  uint64_t outside = 0;
+  auto see = [&](int64_t index) { outside |= (uint64_t(index) - uint64_t(low)) | (uint64_t(high - 1) - uint64_t(index)); };
+  int64_t i = 0;
+  if (allowed && (*allowed < low || *allowed >= high)) {
+    for (; i < count; ++i)
+      if (int64_t(data[i]) != *allowed) see(data[i]);
+  }
+  constexpr int kBlock = 64;  // a number of rounds that the compiler knows
+  for (; i + kBlock <= count; i += kBlock)
+    for (int j = 0; j < kBlock; ++j) see(data[i + j]);
+  for (; i < count; ++i) see(data[i]);
+  return int64_t(outside) >= 0;
+}
+
 }  // namespace
 
 void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t low, int64_t high, IndexFailure failure, std::optional<int64_t> allowed) {
@@ -30,16 +50,21 @@ void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t
   if (!is_known(indices))
     return trace::check_later(op, trace::read(indices), low, high, allowed, c10::str("index out of range in ", op.name, ": an index lies outside [", low, ", ", high, ")"), index_error);
   auto values = known(indices).contiguous();
-  int64_t least = low, greatest = low;
-  AT_DISPATCH_INTEGRAL_TYPES(indices.scalar_type(), "check_indices", [&] {
+  int64_t wrong = low;
+  bool inside = AT_DISPATCH_INTEGRAL_TYPES(indices.scalar_type(), "check_indices", [&] {
     const scalar_t* data = values.const_data_ptr<scalar_t>();
-    for (int64_t i = 0; i < values.numel(); ++i) {
-      int64_t index = allowed && data[i] == *allowed ? low : int64_t(data[i]);
-      least = std::min(least, index), greatest = std::max(greatest, index);
-    }
+    auto is_inside = [&](int64_t from, int64_t to) { return all_inside(data + from, to - from, low, high, allowed); };
+    std::atomic<bool> inside{true};
+    at::parallel_for(0, values.numel(), at::internal::GRAIN_SIZE, [&](int64_t from, int64_t to) {
+      if (!is_inside(from, to)) inside = false;
+    });
+    if (!inside)
+      for (int64_t i = values.numel(); i-- > 0;)
+        if (!is_inside(i, i + 1)) wrong = int64_t(data[i]);
+    return inside.load();
   });
-  if (least >= low && greatest < high) return;
-  std::string text = c10::str("index out of range in ", op.name, ": index ", least < low ? least : greatest, " lies outside [", low, ", ", high, ")");
+  if (inside) return;
+  std::string text = c10::str("index out of range in ", op.name, ": index ", wrong, " lies outside [", low, ", ", high, ")");
   TORCH_CHECK_INDEX(!index_error, text);
   TORCH_CHECK(index_error, text);
 }

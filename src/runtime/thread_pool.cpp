@@ -23,28 +23,46 @@ std::atomic<int>& threads() {
   return count;
 }
 
+// What a thread does first: the same part in every call, so that it finds in its caches what it wrote there. Then it helps with the others' parts.
+struct alignas(64) Part {
+  std::atomic<int64_t> next;
+  int64_t end;
+};
+constexpr int kMostParts = 64;
+
 // A forked child has none of the team's threads, and OpenMP would wait for them.
 std::atomic<bool> forked{false};
 
 }  // namespace
 
 void parallel_for(KernelFunction kernel, void* const* buffers, int64_t tasks, int64_t grain, size_t scratch_bytes) {
-  std::atomic<int64_t> next{0};
-  auto work = [&] {
+  int count = num_threads();
+  if (count == 1 || tasks <= grain || omp_in_parallel() || forked) {
     void* scratch = thread_scratch(scratch_bytes);
     scribble(scratch, scratch_bytes);
-    for (;;) {
-      int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-      if (begin >= tasks) return;
-      kernel(buffers, begin, std::min(begin + grain, tasks), scratch);
-    }
-  };
-  int count = num_threads();
-  if (count == 1 || tasks <= grain || omp_in_parallel() || forked) return work();
+    return kernel(buffers, 0, tasks, scratch);
+  }
+  Part parts[kMostParts];
+  int all = std::min(count, kMostParts);
+  for (int i = 0; i < all; ++i) {
+    parts[i].next.store(tasks * i / all, std::memory_order_relaxed);
+    parts[i].end = tasks * (i + 1) / all;
+  }
   static const int at_fork [[maybe_unused]] = pthread_atfork(nullptr, nullptr, [] { forked = true; });
   // Always as many: a team that shrinks ends threads, and starts new ones when it grows again.
 #pragma omp parallel num_threads(count)
-  work();
+  {
+    void* scratch = thread_scratch(scratch_bytes);
+    scribble(scratch, scratch_bytes);
+    for (int i = 0; i < all; ++i) {
+      Part& part = parts[(omp_get_thread_num() + i) % all];
+      for (;;) {
+        int64_t begin = part.next.fetch_add(grain, std::memory_order_relaxed);
+        if (begin >= part.end) break;
+        kernel(buffers, begin, std::min(begin + grain, part.end), scratch);
+      }
+    }
+  }
 }
 
 void set_num_threads(int count) { threads() = std::max(1, count); }

@@ -89,3 +89,57 @@ def test_rows_turned_around(columns):
 def test_joined_pieces(shapes, dim):
     pieces = [torch.randn(s) for s in shapes]
     torch.testing.assert_close(on_device(lambda *p: torch.cat(p, dim), *pieces), torch.cat(pieces, dim), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("shape, order", [((33, 70), (1, 0)), ((7, 100), (1, 0)), ((16, 16), (1, 0)), ((8, 17, 9, 40), (0, 2, 3, 1)), ((5, 8, 9), (0, 2, 1)), ((3, 40, 16, 24), (3, 2, 0, 1))])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.uint8, torch.bool])
+def test_transposed(shape, order, dtype):
+    """Squares in registers; what is left at the ends is written with what comes before it."""
+    x = (torch.randn(shape) * 9).to(dtype)
+    torch.testing.assert_close(on_device(lambda x: x.permute(order).contiguous(), x), x.permute(order).contiguous(), rtol=0, atol=0)
+    if dtype == torch.float32:
+        y = torch.randn(x.permute(order).shape)
+        torch.testing.assert_close(on_device(lambda x: (x.permute(order) * 2).exp(), x), (x.permute(order) * 2).exp())
+        torch.testing.assert_close(on_device(lambda x, y: x.permute(order) + y, x, y), x.permute(order) + y)
+
+
+@pytest.mark.parametrize("n", [5, 127, 128, 1024, 5000])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32, torch.uint8, torch.bool, torch.int64, torch.float64])
+@pytest.mark.parametrize("descending", [False, True])
+def test_stable_order(n, dtype, descending):
+    x = torch.randn(5, n, generator=torch.Generator().manual_seed(n))
+    x[0, ::3] = x[0, 0]
+    x[1, 1], x[1, 2] = -0.0, 0.0
+    x[3] = 1
+    if dtype.is_floating_point:
+        x[2, n // 2], x[2, 3], x[2, 1], x[2, 0] = float("nan"), float("nan"), float("inf"), -float("inf")
+    elif dtype == torch.bool:
+        x = x > 0
+    else:
+        x = (x * 50).int()
+    x = x.to(dtype)
+    for t, dim in ((x, 1), (x.t().contiguous(), 0)):
+        expected = t.sort(dim=dim, descending=descending, stable=True)
+        sorted = t.to("cresset").sort(dim=dim, descending=descending, stable=True)
+        torch.testing.assert_close(sorted[0].cpu(), expected[0], rtol=0, atol=0, equal_nan=True)
+        torch.testing.assert_close(sorted[1].cpu(), expected[1])
+
+
+@pytest.mark.parametrize("pad", [(1, 1, 1, 1), (3, 0), (0, 5, 2, 0), (-2, 3), (20, 20, 1, 1)])
+@pytest.mark.parametrize("shape", [(7, 9), (30, 40), (64, 257)])
+def test_padding_within_a_kernel(pad, shape):
+    """Most vectors lie wholly within; what is computed for the others must not be taken for theirs."""
+    x = torch.randn(2, *shape)
+    f = lambda x: torch.nn.functional.pad(x, pad, value=2.0)
+    torch.testing.assert_close(on_device(f, x), f(x), rtol=0, atol=0)
+    torch.testing.assert_close(on_device(lambda x: f(x) * f(x) + x.amax(), x), f(x) * f(x) + x.amax())
+    torch.testing.assert_close(on_device(lambda x: (f(x) + 1).exp().sum(-1), x), (f(x) + 1).exp().sum(-1))
+
+
+@pytest.mark.parametrize("place", [0, 63, 64, 5000, 6399])
+@pytest.mark.parametrize("index", [64, -1, 2**62, -(2**63)])
+def test_an_index_out_of_range_is_found_wherever_it_is(place, index):
+    i = torch.randint(0, 64, (100, 64))
+    i.view(-1)[place] = index
+    with pytest.raises(RuntimeError, match=f"index {index} lies outside"):
+        torch.randn(100, 64).to("cresset").gather(1, i.to("cresset"))
