@@ -12,14 +12,18 @@ int64_t equal_part(int64_t n, int64_t most, int64_t unit) {
   return std::max(unit, round_up(ceil_div(n, ceil_div(n, std::max(most, unit))), unit));
 }
 
-// Four rows by three vectors where six by two would compute more that nobody wants: 128 rows are 22 times six.
+// Fewer rows by more vectors where the usual tile would compute too much that nobody wants: 128 rows are 22 times six, 12 are twice eight.
 int64_t most_rows(KernelEmitter& k, const MatmulSpec& s) {
-  if (k.target.registers == 32 || (s.pack_b && !s.panel_by_panel)) return 0;
+  if (s.pack_b && !s.panel_by_panel) return 0;
   auto computed = [&](int64_t rows) {
     Panels p(k, s, rows);
     return double(round_up(s.m, p.mr)) * double(round_up(s.n, p.nr));
   };
-  return computed(4) < 0.98 * computed(6) ? 4 : 0;
+  int64_t best = 0;
+  bool many = k.target.registers == 32;
+  for (int64_t rows = many ? 7 : 4; rows >= (many ? 5 : 4); --rows)
+    if (computed(rows) < 0.98 * computed(best)) best = rows;
+  return best;
 }
 
 class MatmulEmitter {

@@ -22,10 +22,11 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows) : k_
   // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
   bool many = k.target.registers == 32;
   mr = std::clamp<int64_t>(s_.m, 1, most_rows ? most_rows : many ? 8 : 6);
-  int most = many ? 24 / std::max<int64_t>(mr, 4) : 12 / std::max<int64_t>(mr, 3);
+  int sums = many ? 24 : 12, most = int(sums / std::max<int64_t>(mr, many ? 4 : 3));
   auto width = [&](int v) { return (s_.n + v * lanes - 1) / (v * lanes) * v; };  // vectors of a row, idle ones included
   vectors = most;
-  for (int v = most - 1; v >= 1 && v * mr >= 8; --v)
+  // Two thirds of the sums at least: fewer wait for themselves, and eight by one for their loads.
+  for (int v = most - 1; v >= 1 && 3 * v * mr >= 2 * sums; --v)
     if (width(v) < width(vectors)) vectors = v;
   vectors = std::min<int64_t>(vectors, std::max<int64_t>(width(1), 1));
   nr = vectors * lanes;
@@ -66,6 +67,12 @@ IR Panels::unit_of_b(IR batch, IR k, IR n, IR end, int lanes) {
   IR low = element(k), high = element(b_.CreateSelect(inside, next, k));
   return pair(low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType())));
 }
+// Neighbours along K are pairs as they lie.
+IR Panels::pairs_along_k(IR base, IR offset, int count) {
+  return b_.CreateAlignedLoad(k_.vector(unit, count), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
+}
+IR Panels::row_of_a(IR batch, IR m, IR k, int units) { return depth == 1 ? load_a(batch, m, k, units) : pairs_along_k(s_.a, s_.a_offset(batch, m, k), units); }
+IR Panels::column_of_b(IR batch, IR k, IR n, int units) { return depth == 1 ? load_b(batch, k, n, units) : pairs_along_k(s_.b, s_.b_offset(batch, k, n), units); }
 IR Panels::product(IR a, IR b, IR sum) {
   auto* vector = sum->getType();
   if (depth == 2 && k_.target.bf16_dot == Target::Native) {
@@ -124,7 +131,7 @@ void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
   if (s_.a_unit_k)
     k_.loop(k_.i64(0), squares, side, [&](IR u) {
       IRs v;
-      for (IR row : rows) v.push_back(depth == 1 ? load_a(batch, row, element_at(u), side) : pairs_along_k(s_.a, s_.a_offset(batch, row, element_at(u)), side));
+      for (IR row : rows) v.push_back(row_of_a(batch, row, element_at(u), side));
       if (mr == 1) return put(v[0], panel, u);
       v.resize(side, llvm::PoisonValue::get(v[0]->getType()));
       k_.transpose(v);
@@ -173,20 +180,13 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
   k_.loop(k_.i64(0), squares, lanes, [&](IR u) {
     for (int v = 0; v < vectors; ++v) {
       IRs rows;
-      for (int i = 0; i < lanes; ++i) {
-        IR column = columns[v * lanes + i];
-        rows.push_back(depth == 1 ? load_b(batch, element_at(u), column, lanes) : pairs_along_k(s_.b, s_.b_offset(batch, element_at(u), column), lanes));
-      }
+      for (int i = 0; i < lanes; ++i) rows.push_back(column_of_b(batch, element_at(u), columns[v * lanes + i], lanes));
       k_.transpose(rows);
       for (int i = 0; i < lanes; ++i) put(rows[i], panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
     }
   });
   IR columns_left = s_.n % nr ? k_.min(k_.i64(nr), left) : k_.i64(nr);
   k_.loop(squares, units(count), [&](IR u) { one_row_of_b(batch, n, element_at(u), end, columns_left, b_.CreateInBoundsGEP(unit, panel, k_.mul(u, nr))); });
-}
-// Neighbours along K are pairs as they lie.
-IR Panels::pairs_along_k(IR base, IR offset, int count) {
-  return b_.CreateAlignedLoad(k_.vector(unit, count), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
 }
 
 IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch) {

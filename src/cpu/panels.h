@@ -72,6 +72,11 @@ class Panels {
   /// Elements along the dimension of unit stride, in the type of the sums.
   IR load_a(IR batch, IR m, IR k, int lanes);
   IR load_b(IR batch, IR k, IR n, int lanes);
+  /// Units of a row of A, of a column of B, from k on, which are neighbours in memory.
+  IR row_of_a(IR batch, IR m, IR k, int units);
+  IR column_of_b(IR batch, IR k, IR n, int units);
+  /// sum + a b, of units.
+  IR product(IR a, IR b, IR sum);
   /// The panel of the mr rows from m, columns [k0, k0 + count). Rows beyond M repeat the last one.
   void pack_a(IR batch, IR m, IR k0, IR count, IR panel);
   /// The panels of the rows [m0, m0 + rows), columns [k0, k0 + count).
@@ -109,7 +114,6 @@ class Panels {
   IR pair(IR low, IR high);
   IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);
   IR unit_of_b(IR batch, IR k, IR n, IR end, int lanes);
-  IR product(IR a, IR b, IR sum);
   void put(IR value, IR panel, IR index);
   void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
   IR pairs_along_k(IR base, IR offset, int count);

@@ -49,6 +49,7 @@ llvm::Expected<Target> select_target(const std::string& name, const Machine& mac
     return Target{wanted, machine.cpu, kAvx2 + "," + kAvx512 + (pairs ? ",+avx512bf16" : ""), 16, 32, pairs ? Target::Native : bf16_dot, emulated == "tiles"};
   }
   if (wanted == "avx2" && avx2) return Target{wanted, avx512 ? "haswell" : machine.cpu, kAvx2 + ",-avx512f", 8, 16, bf16_dot, emulated == "tiles"};
+  if (wanted == "wide") return Target{wanted, avx512 ? "haswell" : machine.cpu, avx2 ? kAvx2 + ",-avx512f" : "", 16, 32, bf16_dot, emulated == "tiles"};
   if (wanted == "baseline") return Target{wanted, "x86-64", "", 4, 16, bf16_dot, emulated == "tiles"};
   return llvm::createStringError("CRESSET_CPU=%s: this machine has %s; choose among those", wanted.c_str(),
                                  tiles ? "amx, avx512, avx2 and baseline" : avx512 ? "avx512, avx2 and baseline" : avx2 ? "avx2 and baseline" : "baseline only");
@@ -56,7 +57,7 @@ llvm::Expected<Target> select_target(const std::string& name, const Machine& mac
 
 llvm::Expected<Target> describe_target(const std::string& name) {
   if (name == "amx") return Target{name, "sapphirerapids", kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true};
-  if (name == "avx512") return Target{name, "x86-64-v4", kAvx512 + ",+avx512bf16", 16, 32, Target::Native};
+  if (name == "avx512") return Target{name, "znver5", kAvx2 + "," + kAvx512 + ",+avx512bf16", 16, 32, Target::Native};
   if (name == "avx2") return Target{name, "haswell", kAvx2 + ",-avx512f", 8, 16};
   return select_target(name);
 }

@@ -10,7 +10,7 @@
 namespace cresset::cpu {
 
 struct Target {
-  std::string name;       ///< "amx", "avx512", "avx2" or "baseline"
+  std::string name;       ///< "amx", "avx512", "avx2", "baseline" or "wide"
   std::string cpu;        ///< LLVM's name of the processor
   std::string features;   ///< LLVM's feature string
   int lanes = 4;          ///< f32 lanes of a vector register
@@ -30,9 +30,10 @@ struct Machine {
 const Machine& host();
 
 /// `name`: "amx", "avx512", "avx2", "baseline", or "" for CRESSET_CPU and else the best the machine has. An error if it
-/// lacks what is asked for. CRESSET_BF16_DOT=pairs stands in for AVX512-BF16, CRESSET_BF16_DOT=tiles for AMX.
+/// lacks what is asked for. CRESSET_BF16_DOT=pairs stands in for AVX512-BF16, CRESSET_BF16_DOT=tiles for AMX, "wide" for "avx512":
+/// vectors and tiles of its size, made of the instructions that any machine has, to test what is around them.
 llvm::Expected<Target> select_target(const std::string& name, const Machine& machine = host());
-/// The same for code that is only looked at: any of the names, whatever this machine has; "avx512" with AVX512-BF16.
+/// The same for code that is only looked at: any of the names, whatever this machine has; "avx512" is that of Zen 5, with AVX512-BF16.
 llvm::Expected<Target> describe_target(const std::string& name);
 
 }  // namespace cresset::cpu

@@ -105,37 +105,39 @@ class ThinEmitter {
     for (int64_t j = 0; j < columns_; ++j) columns.push_back(k_.min(b_.CreateAdd(n0, k_.add(n, k_.i64(j))), k_.i64(s_.n - 1)));
     // What there are fewer of stays in registers: with the sums and one of the others, all of them are taken.
     bool keep_a = rows_ < columns_;
-// A column is too short for the hardware to run far enough ahead of the multiply-adds; closer than memory that does not show.
+    // A column is too short for the hardware to run far enough ahead of the multiply-adds; closer than memory that does not show.
     bool prefetches = s_.m > 1 && is_beyond_caches();
-    auto add = [&](IR k, int lanes, ArrayRef<IR> sums) {
-      auto a = [&](int64_t i) { return p_.load_a(batch, rows[i], k, lanes); };
-      auto b = [&](int64_t j) { return p_.load_b(batch, k, columns[j], lanes); };
+    // What lies before a whole vector's end is multiplied in units, the rest element by element.
+    auto add = [&](IR k, bool by_vectors, ArrayRef<IR> sums) {
+      auto a = [&](int64_t i) { return by_vectors ? p_.row_of_a(batch, rows[i], k, p_.lanes) : p_.load_a(batch, rows[i], k, 1); };
+      auto b = [&](int64_t j) { return by_vectors ? p_.column_of_b(batch, k, columns[j], p_.lanes) : p_.load_b(batch, k, columns[j], 1); };
+      auto product = [&](IR x, IR y, IR sum) { return by_vectors ? p_.product(x, y, sum) : b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum}); };
       IRs next(sums.size()), kept;
       for (int64_t i = 0; i < std::min(rows_, columns_); ++i) kept.push_back(keep_a ? a(i) : b(i));
       for (int64_t i = 0; i < std::max(rows_, columns_); ++i) {
         IR x = keep_a ? b(i) : a(i);
         for (int64_t j = 0; j < int64_t(kept.size()); ++j) {
           int64_t at = keep_a ? i * rows_ + j : j * rows_ + i;
-          next[at] = b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {kept[j], x, sums[at]});
+          next[at] = product(kept[j], x, sums[at]);
         }
       }
       return next;
     };
-    auto multiply = [&](IR from, IR to, int lanes, int64_t vectors, IRs init) {
-      return k_.loop(from, to, lanes * vectors, init, [&](IR k, ArrayRef<IR> sums) {
-        if (prefetches && vectors * lanes * element_bytes(s_.b_type) == 64) for (IR c : columns) prefetch_b(batch, k, b_.CreateAdd(c, k_.i64(columns_)));
+    int64_t width = p_.lanes * p_.depth, line = std::max<int64_t>(64 / element_bytes(s_.b_type) / width, 1);  // elements of a vector, vectors of a line
+    auto multiply = [&](int64_t from, int64_t to, int64_t vectors, IRs init) {
+      return k_.loop(k_.i64(from), k_.i64(to), std::max<int64_t>(width * vectors, 1), init, [&](IR k, ArrayRef<IR> sums) {
+        if (prefetches && vectors == line) for (IR c : columns) prefetch_b(batch, k, b_.CreateAdd(c, k_.i64(columns_)));
         IRs next(sums.begin(), sums.end());
-        for (int64_t v = 0; v < vectors; ++v) next = add(k_.add(k, k_.i64(v * lanes)), lanes, next);
-        return next;
+        for (int64_t v = 0; v < vectors; ++v) next = add(k_.add(k, k_.i64(v * width)), true, next);
+        return vectors ? next : add(k, false, next);
       });
     };
-    int64_t line = 64 / element_bytes(s_.b_type) / p_.lanes;  // vectors
-    int64_t lines = s_.k / (line * p_.lanes) * line * p_.lanes, whole = s_.k / p_.lanes * p_.lanes;
+    int64_t lines = s_.k / (line * width) * line * width, whole = s_.k / width * width;
     IRs totals, vectors(rows_ * columns_, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)));
-    vectors = multiply(k_.i64(0), k_.i64(lines), p_.lanes, line, vectors);
-    if (lines < whole) vectors = multiply(k_.i64(lines), k_.i64(whole), p_.lanes, 1, vectors);
+    vectors = multiply(0, lines, line, vectors);
+    if (lines < whole) vectors = multiply(lines, whole, 1, vectors);
     for (IR v : vectors) totals.push_back(k_.fold(v, p_.lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); }));
-    if (whole < s_.k) totals = multiply(k_.i64(whole), k_.i64(s_.k), 1, 1, totals);
+    if (whole < s_.k) totals = multiply(whole, s_.k, 0, totals);
     for (int64_t j = 0; j < columns_; ++j)
       for (int64_t i = 0; i < rows_; ++i) b_.CreateStore(totals[j * rows_ + i], sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j))));
   }
@@ -162,9 +164,9 @@ class ThinEmitter {
 
 bool is_thin(const MatmulSpec& s, const Target& target) {
   if (s.m > s.n || s.pack_b || !isa<FloatType>(s.type)) return false;
-  bool pairs = target.bf16_dot != Target::None && s.a_type.isBF16() && s.b_type.isBF16();  // which only panels have
-  if (s.b_unit_k) return s.a_unit_k && s.k >= 64 && s.m <= (pairs ? kMostRowsOfPairs : kMostRowsAlongK);
-  return s.b_unit_n && s.m <= (pairs ? kMostRowsOfPairs : kMostRows);
+  bool pairs = target.bf16_dot != Target::None && s.a_type.isBF16() && s.b_type.isBF16();
+  if (s.b_unit_k) return s.a_unit_k && s.k >= 64 && s.m <= (pairs && target.tiles ? kMostRowsOfPairs : kMostRowsAlongK);
+  return s.b_unit_n && s.m <= (pairs ? kMostRowsOfPairs : kMostRows);  // pairs along N are made by packing
 }
 
 MatmulSpec exchanged(const MatmulSpec& s) {

@@ -18,14 +18,14 @@ struct Shares {
   double cycles = 0;  // of the slowest thread, for vectors of 8
 
   // Transforming costs about as much as so many multiply-adds of vectors.
-  explicit Shares(const Geometry& g, int64_t panel) {
+  Shares(const Geometry& g, int64_t panel, int64_t block) {  // tiles and features that are multiplied at once
     constexpr double kKernel = 8, kInput = 8, kOutput = 14;
     constexpr int64_t kLargestScratch = 4 << 20;
     tile_rows = g.images * ceil_div(g.axes[0].out, 2), tile_columns = ceil_div(g.axes[1].out, 2);
     double k = double(g.in_features);
     for (int64_t parts = 1; parts <= std::min<int64_t>(8, ceil_div(g.features, 24)); ++parts)
       for (int64_t blocks = 1; blocks <= tile_rows; ++blocks) {
-        int64_t r = ceil_div(tile_rows, blocks), n = r * tile_columns, f = round_up(ceil_div(g.features, parts), 12);
+        int64_t r = ceil_div(tile_rows, blocks), n = r * tile_columns, f = round_up(ceil_div(g.features, parts), block);
         if (ceil_div(tile_rows, r) != blocks || (kPlaces * g.in_features * n * 4 > kLargestScratch && blocks < tile_rows)) continue;
         double near = kPlaces * k * double(n) * 4 <= 600e3 ? 1 : 1.05;  // what doesn't stay in L2
         double task = near * double(round_up(n, panel)) * k * double(f) + kKernel * double(f) * k + kInput * k * double(n) + kOutput * double(f * n);
@@ -38,7 +38,7 @@ struct Shares {
 class WinogradEmitter {
  public:
   WinogradEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
-      : c_(c), k_(c.k), b_(c.k.b), g_(g), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), p_(c.k, spec_), shares_(g, p_.nr) {}
+      : c_(c), k_(c.k), b_(c.k.b), g_(g), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), p_(c.k, spec_), shares_(g, p_.nr, feature_block()) {}
 
   void run() {
     auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * 4); };
@@ -264,7 +264,8 @@ bool is_winograd(const Geometry& g, const Target& target) {
     if (a.window != 3 || a.step != 1 || a.dilation != 1 || a.base_dilation != 1 || a.out_step != 1 || a.out == 0 || a.in == 0) return false;
   if (g.in_features == 0 || g.images == 0 || !g.is_dense(&Axis::window, &Axis::window_stride) || !g.is_dense(&Axis::out, &Axis::out_stride) || g.axes[1].in_stride != 1) return false;
   double direct = double(g.groups * g.images * g.in_features * g.features) * double(product(g.sizes(&Axis::out))) * 9 / 16 / num_threads();
-  return Shares(g, 16).cycles < 0.9 * direct;
+  bool many = target.registers == 32;
+  return Shares(g, many ? 32 : 16, many ? 16 : 12).cycles < 0.9 * direct;
 }
 
 void emit_winograd(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store) {

@@ -8,6 +8,7 @@
 // RUN: cresset-run --assembly --cpu=avx2 %t/dropout.mlir | FileCheck %s --check-prefix=DROPOUT
 // RUN: cresset-run --compare %t/gradient.mlir
 // RUN: cresset-run --compare --cpu=avx2 %t/gradient.mlir
+// RUN: cresset-run --compare --cpu=wide %t/gradient.mlir
 // RUN: cresset-run --compare --cpu=baseline %t/gradient.mlir
 
 // WHOLE: # attention f32[1x4x20x16] f32[1x4x20x16] f32[1x4x20x16] f32[20x20] -> f32[1x4x20x16]: transpose

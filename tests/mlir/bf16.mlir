@@ -2,13 +2,19 @@
 // RUN: split-file %s %t
 // RUN: cresset-run --compare %t/attention.mlir
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare %t/attention.mlir
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare --cpu=wide %t/attention.mlir
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare %t/attention.mlir
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare --cpu=wide %t/attention.mlir
 // RUN: cresset-run --compare %t/convolution.mlir
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare %t/convolution.mlir
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare --cpu=wide %t/convolution.mlir
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare %t/convolution.mlir
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare --cpu=wide %t/convolution.mlir
 // RUN: cresset-run --compare %t/gradients.mlir
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare %t/gradients.mlir
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare --cpu=wide %t/gradients.mlir
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare %t/gradients.mlir
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare --cpu=wide %t/gradients.mlir
 
 //--- attention.mlir
 func.func @main(%arg0: tensor<1x2x45x40xbf16>, %arg1: tensor<1x2x139x40xbf16>, %arg2: tensor<1x2x139x40xbf16>) -> tensor<1x2x45x40xbf16> {

@@ -1,6 +1,7 @@
 // What differentiation makes of convolutions, on every instruction set, against the interpreter.
 // RUN: cresset-run --compare %s
 // RUN: cresset-run --compare --cpu=avx2 %s
+// RUN: cresset-run --compare --cpu=wide %s
 // RUN: cresset-run --compare --cpu=baseline %s
 
 func.func @main(

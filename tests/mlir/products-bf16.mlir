@@ -3,6 +3,8 @@
 // RUN: cresset-run --compare %s
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare %s
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare %s
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare --cpu=wide %s
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare --cpu=wide %s
 // RUN: env CRESSET_BF16_DOT=pairs cresset-run --compare --cpu=baseline %s
 // RUN: env CRESSET_BF16_DOT=tiles CRESSET_THREADS=2 cresset-run --compare --cpu=baseline %s
 

@@ -1,6 +1,7 @@
 // Few rows, few columns, matrix by vector: in both orientations, beyond whole vectors and blocks, on every instruction set, against the interpreter.
 // RUN: cresset-run --compare --tolerance=3e-5 %s
 // RUN: cresset-run --compare --tolerance=3e-5 --cpu=avx2 %s
+// RUN: cresset-run --compare --tolerance=3e-5 --cpu=wide %s
 // RUN: cresset-run --compare --tolerance=3e-5 --cpu=baseline %s
 
 func.func @main(%a0: tensor<1x70xf32>, %b0: tensor<70x301xf32>, %a1: tensor<2x101xf32>, %b1: tensor<101x35xf32>, %a2: tensor<3x66xf32>, %b2: tensor<66x20xf32>,

@@ -1,6 +1,7 @@
 // Every orientation, rows and columns beyond the tiles, several blocks of K, on every instruction set, against the interpreter.
 // RUN: cresset-run --compare --tolerance=3e-5 %s
 // RUN: cresset-run --compare --tolerance=3e-5 --cpu=avx2 %s
+// RUN: cresset-run --compare --tolerance=3e-5 --cpu=wide %s
 // RUN: cresset-run --compare --tolerance=3e-5 --cpu=baseline %s
 
 func.func @main(%a: tensor<37x50xf32>, %at: tensor<50x37xf32>, %b: tensor<50x41xf32>, %bt: tensor<41x50xf32>, %deep: tensor<11x600xf32>, %deepb: tensor<600x70xf32>,

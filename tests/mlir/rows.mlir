@@ -1,6 +1,7 @@
 // What is rewritten before kernels are made keeps its meaning.
 // RUN: cresset-opt --simplify %s | FileCheck %s
 // RUN: cresset-run --compare %s
+// RUN: cresset-run --compare --cpu=wide %s
 
 // 1 + tanh(u) is 2 logistic(2u), whose factors cancel the half and join the constant: multiply, multiply, add, multiply, logistic, multiply.
 // CHECK-LABEL: func.func @main

@@ -1,5 +1,6 @@
 // 3 x 3 windows that move by one, after Winograd, against the interpreter; sums of 576 products round by about 1e-5 in f32, however they are made.
 // RUN: cresset-run --compare --tolerance=3e-5 --cpu=avx2 %s
+// RUN: cresset-run --compare --tolerance=3e-5 --cpu=wide %s
 // RUN: cresset-run --compare --tolerance=3e-5 %s
 // RUN: cresset-run --assembly --cpu=avx2 %s | FileCheck %s
 
