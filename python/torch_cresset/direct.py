@@ -1,7 +1,8 @@
 """Graphs of Dynamo's that are recorded as the device records a user's model: forward and, in training, gradients by autograd itself, which a program each is made of.
 
 That takes a hundredth of the time that AOTAutograd's tracing takes. Inputs that a graph writes to (batch norm's running statistics) are written in place. What it can't do
-raises Unusual, and AOTAutograd traces the graph: graphs that return parts of inputs in training, that write to what has gradients or shares memory, that hold modules, higher-order operators or functorch's transforms, or operators that are not lowered.
+raises Unusual, and AOTAutograd traces the graph: graphs that return parts of inputs in training, that write to what has gradients or shares memory, that hold modules,
+higher-order operators or functorch's transforms, or operators that are not lowered.
 """
 
 import contextlib

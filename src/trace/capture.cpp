@@ -7,6 +7,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "llvm/ADT/DenseMap.h"
 #include "trace/cell.h"
 #include "trace/composite.h"
 #include "trace/step.h"
@@ -217,10 +218,11 @@ bool CapturedProgram::takes(const std::vector<at::Tensor>& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].scalar_type() != inputs_[i].dtype || inputs[i].sizes() != at::IntArrayRef(inputs_[i].sizes) || inputs[i].strides() != at::IntArrayRef(inputs_[i].strides))
       return false;
-  auto shares = [&](int written) {
-    return std::count_if(inputs.begin(), inputs.end(), [&](const at::Tensor& t) { return t.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl() == inputs[written].unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl(); }) > 1;
-  };
-  return std::none_of(written_.begin(), written_.end(), [&](auto& w) { return shares(w.first); });
+  if (written_.empty()) return true;
+  llvm::SmallDenseMap<const void*, int, 64> holders;  // of each storage
+  auto storage = [&](size_t i) { return inputs[i].unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl(); };
+  for (size_t i = 0; i < inputs.size(); ++i) ++holders[storage(i)];
+  return llvm::all_of(written_, [&](auto& w) { return holders[storage(w.first)] == 1; });
 }
 std::vector<int> CapturedProgram::written() const {
   std::vector<int> all;

@@ -27,8 +27,9 @@ class Cell;
 
 class CapturedProgram {
  public:
-  /// Nothing if sizes, strides or dtypes are other than captured, or if an input that is written to shares its memory; storage offsets may be any, and tensors on the CPU or the device. Inputs that the
-  /// graph writes to are written in place. Results are device tensors if an input of rank > 0 is one, CPU tensors otherwise.
+  /// Nothing if sizes, strides or dtypes are other than captured, or if an input that is written to shares its memory; storage offsets may be any, and tensors
+  /// on the CPU or the device. Inputs that the graph writes to are written in place. Results are device tensors if an input of rank > 0 is one, CPU tensors
+  /// otherwise.
   std::optional<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs);
   bool takes(const std::vector<at::Tensor>& inputs) const;
   /// The inputs that it changes in place. None of them may share its memory with another input.
