@@ -12,7 +12,11 @@
 // ROWS: vmaxps
 // ROWS: vcmpunordps
 // ROWS-NOT: vblendvps
-// ROWS: vcmpltps
+// What is never above 0 is clamped on one side.
+// ROWS-NOT: vminps
+// ROWS-LABEL: # rows
+// ROWS: vmaxps
+// ROWS: vminps
 func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %0 = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
