@@ -44,6 +44,15 @@ IGNORED = {BaseTy.Layout, BaseTy.Device, BaseTy.MemoryFormat}
 PARTS = 4
 
 
+def has_dtype(type):
+    """Whether an argument of this type has a dtype, or is one."""
+    if isinstance(type, OptionalType):
+        return has_dtype(type.elem) and not isinstance(type.elem, ListType)
+    if isinstance(type, ListType):
+        return type.elem == BaseType(BaseTy.Tensor)  # a list of optional tensors is a list of indices
+    return isinstance(type, BaseType) and type.name in (BaseTy.Tensor, BaseTy.Scalar, BaseTy.ScalarType)
+
+
 class TableError(Exception):
     """A mistake in the table; its text says what to do."""
 
@@ -233,13 +242,14 @@ class Entry:
         kind = variant.func.kind().name
         signature = NativeSignature(variant.func, symint=False)
         name = "kernel_" + str(variant.func.name).replace(".", "_")
-        lines = []
+        arguments = ", ".join(a.name for a in signature.arguments())
+        overload = variant.func.name.overload_name
+        op = f"ATEN_OP2({variant.func.name.name}, {overload})" if overload else f"ATEN_OP({variant.func.name.name})"
+        fallback = f"at::native::call_fallback_fn<&device::fallback, {op}>::call({arguments})"
+        typed = [a.name for a in variant.func.arguments.flat_all if has_dtype(a.type)]
+        lines = [f"if ({' || '.join(f'device::without_code({a})' for a in typed)}) return {fallback};"] if typed else []
         if "when" in self.options:
-            arguments = ", ".join(a.name for a in signature.arguments())
-            overload = variant.func.name.overload_name
-            op = f"ATEN_OP2({variant.func.name.name}, {overload})" if overload else f"ATEN_OP({variant.func.name.name})"
-            otherwise = self.options["otherwise"] if "otherwise" in self.options and kind != "out" else (f"at::native::call_fallback_fn<&device::fallback, {op}>::call({arguments})")
-            lines.append(f'if (!({self.options["when"]})) return {otherwise};')
+            lines.append(f'if (!({self.options["when"]})) return {self.options["otherwise"] if "otherwise" in self.options and kind != "out" else fallback};')
         if "check" in self.options:
             lines.append(f"{{ const trace::Operator& op = op::{self.id}; {self.options['check']}; }}")
         lines.append(f"trace::Recorder r(op::{self.id}{', true' if kind == 'inplace' else ''});")

@@ -1,6 +1,7 @@
-// What PyTorch's CPU kernels check and its meta functions don't.
+// What a kernel asks of its arguments: what PyTorch's CPU kernels check and its meta functions don't, and whether there is code for them.
 #pragma once
 
+#include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
 
 #include <initializer_list>
@@ -27,6 +28,31 @@ inline void check_integral(const trace::Operator& op, std::initializer_list<at::
   for (const at::Tensor& t : tensors)
     TORCH_CHECK_NOT_IMPLEMENTED(at::isIntegralType(t.scalar_type(), true), op.name, ": expected an integer or boolean tensor, but got ", t.scalar_type(),
                                 "; convert it with .to(torch.int64)");
+}
+
+/// Whether an argument is of a dtype that programs have no code for (complex numbers, 8-bit floats, wide unsigned integers), or a view that is only marked
+/// as negative. Such a call runs on the CPU.
+inline bool without_code(at::ScalarType t) {
+  switch (t) {
+    case at::kFloat: case at::kDouble: case at::kHalf: case at::kBFloat16: case at::kBool: case at::kByte: case at::kChar: case at::kShort: case at::kInt: case at::kLong:
+      return false;
+    default: return true;
+  }
+}
+inline bool without_code(const at::Tensor& t) { return t.defined() && (without_code(t.scalar_type()) || t.is_neg()); }
+inline bool without_code(const at::Scalar& s) { return s.isComplex(); }
+template <class List>
+bool any_of_list(const List& list) {
+  for (const at::Tensor& t : list)
+    if (without_code(t)) return true;
+  return false;
+}
+inline bool without_code(const at::TensorList& list) { return any_of_list(list); }
+inline bool without_code(const at::ITensorListRef& list) { return any_of_list(list); }
+template <class T>
+bool without_code(const std::optional<T>& v) {
+  if constexpr (std::is_same_v<T, at::Tensor> || std::is_same_v<T, at::Scalar> || std::is_same_v<T, at::ScalarType>) return v && without_code(*v);
+  else return false;
 }
 
 }  // namespace cresset::device

@@ -75,6 +75,8 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       storage = cpu_storage(copy);
     }
     at::Tensor cpu = at::empty({0}, t.options().device(at::kCPU)).set_(storage, t.storage_offset(), t.sizes(), t.strides());
+    cpu._set_conj(t.is_conj());
+    cpu._set_neg(t.is_neg());
     if (writes) written.push_back({t, cpu});
     return cpu;
   };

@@ -34,6 +34,16 @@ at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask) {
   return values.index_select(0, positions_of(chosen).select(1, 0));
 }
 
+at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<int64_t> output_size) {
+  return at::repeat_interleave(repeats.to(at::kCPU), output_size).to(repeats.device());
+}
+
+bool equal(const at::Tensor& self, const at::Tensor& other) {
+  TORCH_CHECK(self.scalar_type() == other.scalar_type() && self.device() == other.device(), "equal: expected two tensors of one dtype and device, but got ", self.scalar_type(),
+              " on ", self.device(), " and ", other.scalar_type(), " on ", other.device());
+  return self.sizes() == other.sizes() && at::eq(self, other).all().item<bool>();
+}
+
 // The k-th true element of the mask takes the k-th of the source; nothing has to be read.
 at::Tensor& masked_scatter_(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source) {
   TORCH_CHECK(self.scalar_type() == source.scalar_type(), "masked_scatter: expected self and source to have same dtypes but got ", self.scalar_type(), " and ",
@@ -53,6 +63,8 @@ at::Tensor& masked_scatter_(at::Tensor& self, const at::Tensor& mask, const at::
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("nonzero", TORCH_FN(positions_of));
   m.impl("masked_select", TORCH_FN(masked_select));
+  m.impl("repeat_interleave.Tensor", TORCH_FN(repeat_interleave));
+  m.impl("equal", TORCH_FN(equal));
   m.impl("masked_scatter_", TORCH_FN(masked_scatter_));
 }
 

@@ -117,7 +117,10 @@ at::Storage device::cpu_storage(BufferPtr buffer) {
 at::Tensor device::cpu_view(const at::Tensor& t) {
   auto result = at::empty({0}, t.options().device(at::kCPU));
   if (t.numel() == 0) return result.resize_(t.sizes());
-  return result.set_(cpu_storage(trace::bytes(t)), t.storage_offset(), t.sizes(), t.strides());
+  result.set_(cpu_storage(trace::bytes(t)), t.storage_offset(), t.sizes(), t.strides());
+  result._set_conj(t.is_conj());
+  result._set_neg(t.is_neg());
+  return result;
 }
 
 }  // namespace cresset

@@ -3,6 +3,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/WrapDimUtils.h>
+#include <ATen/native/GridSamplerUtils.h>
 #include <ATen/native/Pool.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/native/layer_norm.h>
@@ -183,6 +184,31 @@ Layouts convolution_backward_overrideable(const at::Tensor& grad_output, const a
           mask[2] ? contiguous({grad_output.size(1)}, grad_output.scalar_type()) : undefined()};
 }
 
+Layouts unfold_backward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t, int64_t, int64_t) { return {contiguous(input_sizes, grad_in.scalar_type())}; }
+Layouts grid_sampler_2d(const at::Tensor& input, const at::Tensor& grid, int64_t, int64_t, bool) {
+  at::native::check_grid_sampler_common(input, grid);
+  at::native::check_grid_sampler_2d(input, grid);
+  TORCH_CHECK(input.scalar_type() == grid.scalar_type(), "grid_sampler_2d: expected input and grid to have the same dtype, but got ", input.scalar_type(), " and ", grid.scalar_type());
+  return {contiguous({input.size(0), input.size(1), grid.size(1), grid.size(2)}, input.scalar_type())};
+}
+Layouts grid_sampler_2d_backward(const at::Tensor&, const at::Tensor& input, const at::Tensor& grid, int64_t, int64_t, bool, std::array<bool, 2> mask) {
+  return {mask[0] ? contiguous(input.sizes(), input.scalar_type()) : undefined(), contiguous(grid.sizes(), grid.scalar_type())};
+}
+Layouts _cdist_forward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t>) {
+  TORCH_CHECK(x1.dim() >= 2 && x2.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: ", x1.dim(), "D, X2 got: ", x2.dim(), "D");
+  TORCH_CHECK(x1.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: ", x1.size(-1), " X2: ", x2.size(-1));
+  TORCH_CHECK(x1.scalar_type() == x2.scalar_type() && (x1.scalar_type() == at::kFloat || x1.scalar_type() == at::kDouble), "cdist: expected two tensors of float32 or float64, got ",
+              x1.scalar_type(), " and ", x2.scalar_type());
+  TORCH_CHECK(p >= 0, "cdist only supports non-negative p values");
+  at::DimVector sizes(at::infer_size(x1.sizes().slice(0, x1.dim() - 2), x2.sizes().slice(0, x2.dim() - 2)));
+  sizes.push_back(x1.size(-2)), sizes.push_back(x2.size(-2));
+  return {contiguous(sizes, x1.scalar_type())};
+}
+Layouts _cdist_backward(const at::Tensor&, const at::Tensor& x1, const at::Tensor&, double, const at::Tensor& cdist) {
+  at::DimVector sizes(cdist.sizes());
+  sizes.back() = x1.size(-1);
+  return {contiguous(sizes, x1.scalar_type())};
+}
 Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size) {
   TORCH_CHECK(output_size.size() == 2, "adaptive_avg_pool2d: output_size must be 2");
   TORCH_CHECK(self.dim() == 3 || self.dim() == 4, "adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got ", self.sizes());

@@ -75,6 +75,12 @@ Layouts convolution_backward_overrideable(const at::Tensor& grad_output, const a
                                           at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
                                           int64_t groups, std::array<bool, 3> output_mask);
 
+Layouts unfold_backward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step);
+Layouts grid_sampler_2d(const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners);
+Layouts grid_sampler_2d_backward(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
+                                 bool align_corners, std::array<bool, 2> output_mask);
+Layouts _cdist_forward(const at::Tensor& x1, const at::Tensor& x2, double p, std::optional<int64_t> compute_mode);
+Layouts _cdist_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2, double p, const at::Tensor& cdist);
 Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size);
 Layouts _adaptive_avg_pool2d_backward(const at::Tensor& grad_output, const at::Tensor& self);
 Layouts linear_backward(const at::Tensor& self, const at::Tensor& grad_output, const at::Tensor& weight, std::array<bool, 3> output_mask);

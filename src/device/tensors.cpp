@@ -7,12 +7,15 @@
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
 #include <torch/library.h>
 
 #include <cstring>
 
 #include "cresset/metrics.h"
+#include "device/checks.h"
 #include "device/convert.h"
 #include "device/generator.h"
 #include "trace/cell.h"
@@ -92,6 +95,18 @@ at::Tensor from_cpu(const at::Tensor& cpu) {
   return t;
 }
 
+// Dtypes without code, and bits that say that a view is conjugate or negative: the CPU copies, into a new buffer for the whole storage.
+void copy_on_the_cpu(const at::Tensor& self, const at::Tensor& src) {
+  trace::Cell& cell = trace::Cell::of(self);
+  BufferPtr old = trace::bytes(cell), fresh = Buffer::allocate(old->size());
+  std::memcpy(fresh->data(), old->data(), old->size());
+  auto target = at::empty({0}, self.options().device(at::kCPU)).set_(cpu_storage(fresh), self.storage_offset(), self.sizes(), self.strides());
+  target._set_conj(self.is_conj());
+  target._set_neg(self.is_neg());
+  target.copy_(is_ours(src) ? cpu_view(src) : src);
+  trace::replace_bytes(cell, std::move(fresh), self.scalar_type());
+}
+
 at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   if (self.is_same(src)) return self;
   if (!is_ours(self)) return self.copy_(cpu_view(src));
@@ -99,8 +114,9 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
               ") at non-singleton dimensions");
   TORCH_CHECK(is_ours(src) || src.device().is_cpu(), "cresset: cannot copy from ", src.device());
   if (self.numel() == 0) return self;
+  if (without_code(self) || without_code(src)) return copy_on_the_cpu(self, src), self;
   if (is_ours(src)) return trace::write(self, trace::read(src)), self;
-  trace::write(self, trace::read(from_cpu(src.to(self.scalar_type()).resolve_conj().resolve_neg())));
+  trace::write(self, trace::read(from_cpu(src.to(self.scalar_type()))));
   return self;
 }
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
@@ -127,6 +143,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("view", TORCH_FN(at::native::view));
   m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
   m.impl("unfold", TORCH_FN(at::native::unfold));
+  m.impl("view_as_real", TORCH_FN(at::native::view_as_real));
+  m.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
   m.impl("resize_", TORCH_FN(resize_));
   m.impl("set_", TORCH_FN(set_empty));
   m.impl("set_.source_Tensor", TORCH_FN(set_source_tensor));

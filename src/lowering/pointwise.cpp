@@ -59,6 +59,12 @@ Value cos(Builder& b, Value self) { return floating(b, self, [&](Value x) -> Val
 Value tan(Builder& b, Value self) { return floating(b, self, [&](Value x) -> Value { return b.create<hlo::TanOp>(x); }); }
 Value tanh(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.tanh(x); }); }
 Value erf(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.erf(x); }); }
+Value sinc(Builder& b, Value self) {
+  return floating(b, self, [&](Value x) {
+    Value t = b.mul(x, M_PI);
+    return b.select(b.compare(Direction::EQ, x, b.like(0, x)), b.like(1, x), b.div(b.create<hlo::SineOp>(t), t));
+  });
+}
 Value sigmoid(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.logistic(x); }); }
 Value reciprocal(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.div(b.like(1, x), x); }); }
 Value floor(Builder& b, Value self) { return is_floating(self) ? b.floor(self) : self; }

@@ -1,4 +1,4 @@
-// Resampling of the last two dimensions, one after the other: each is a product with a matrix of weights, so that the gradient is
+// Resampling of the last dimensions, one after the other: each is a product with a matrix of weights, so that the gradient is
 // the product with its transpose.
 #include <algorithm>
 #include <cmath>
@@ -86,6 +86,14 @@ Value backward(Builder& b, Value grad, const Samples& rows, const Samples& colum
 }
 
 }  // namespace
+
+Value upsample_linear1d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, bool align_corners, std::optional<double> scales) {
+  return b.convert(resample(b, b.upcast(self), 2, linear(shape_of(self)[2], output_size[0], align_corners, scales)), b.result_element());
+}
+Value upsample_linear1d_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> output_size, llvm::ArrayRef<int64_t> input_size, bool align_corners,
+                                 std::optional<double> scales) {
+  return b.convert(resample_gradient(b, b.upcast(grad_output), 2, linear(input_size[2], output_size[0], align_corners, scales), input_size[2]), b.result_element());
+}
 
 Value upsample_nearest2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, std::optional<double> scales_h, std::optional<double> scales_w) {
   return forward(b, self, nearest(shape_of(self)[2], output_size[0], scales_h), nearest(shape_of(self)[3], output_size[1], scales_w));

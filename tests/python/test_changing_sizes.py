@@ -141,3 +141,13 @@ def test_parameters_change_in_place_while_a_cache_grows():
 
     torch.testing.assert_close(run("cresset"), run("cpu"))
     assert torch_cresset.counters()["cresset.split"] > 0
+
+
+def test_a_static_cache_is_written_in_place():
+    sizes = dict(vocab_size=61, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=48, max_position_embeddings=64)
+    model = tf.LlamaForCausalLM(tf.LlamaConfig(**sizes, pad_token_id=0, bos_token_id=1, eos_token_id=2)).eval()
+    ids = torch.randint(3, 61, (2, 5))
+    generate = lambda device: model.to(device).generate(ids.to(device), attention_mask=torch.ones_like(ids).to(device), max_new_tokens=6, do_sample=False, cache_implementation="static").cpu()
+    expected = generate("cpu")
+    assert torch.equal(generate("cresset"), expected)
+    assert not fallbacks()
