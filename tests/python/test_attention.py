@@ -128,7 +128,7 @@ def test_gradient_of_attention_in_blocks(blocks, mask, dtype):
 
 @pytest.mark.parametrize("cpu", ["avx2", "baseline"])
 def test_gradient_of_attention_on_other_instruction_sets(cpu):
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "attention_in_blocks and gradient and float32 and (tails or several) and (causal or head)"]
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "attention_in_blocks and gradient and float32 and (tails or several) and (causal or head) or dropout and tails"]
     done = subprocess.run(run, env={**os.environ, "CRESSET_CPU": cpu}, capture_output=True, text=True)
     assert done.returncode == 0 and " passed" in done.stdout, done.stdout[-2000:]
 
@@ -156,6 +156,73 @@ def test_gradient_of_attention_reads_saved_windows_where_they_lie():
     (gradient,) = [row.kernel for row in profile if row.kernel.startswith("attention_gradient")]
     assert "slice" in gradient and not any("slice" in row.kernel for row in profile if not row.kernel.startswith("attention"))
     torch.testing.assert_close(ours, *torch.autograd.grad(function(x, projection).square().sum(), projection))
+
+
+def dropout_mask(batch, heads, queries, keys, p, dtype):
+    """What dropout keeps: of equal weights and one value for each key nothing else is left."""
+    q, k = (torch.zeros(batch, heads, n, 8, dtype=dtype, device="cresset") for n in (queries, keys))
+    value = torch.eye(keys, dtype=dtype, device="cresset").expand(batch, heads, keys, keys)
+    torch.manual_seed(7)
+    return F.scaled_dot_product_attention(q, k, value, dropout_p=p).cpu() > 0.5 / keys
+
+
+@pytest.mark.parametrize("blocks, mask, dtype", [("one query", "none", torch.float32), ("tails", "boolean", torch.float32), ("several blocks", "causal", torch.float32),
+                                                 ("several blocks", "grouped", torch.float32), ("tails", "per head", torch.float32), ("wide", "boolean", torch.float64),
+                                                 ("several blocks", "causal", torch.bfloat16)], ids=str)
+def test_dropout_of_attention_in_blocks(blocks, mask, dtype):
+    (q, k, v, m), options = inputs_in_blocks(blocks, mask, dtype)
+    p = 0.3
+    keep = dropout_mask(*q.shape[:3], k.shape[2], p, dtype)
+    assert abs(keep.double().mean() - (1 - p)) < 4 * (p * (1 - p) / keep.numel()) ** 0.5
+    with torch_cresset.profile() as profile:
+        torch.manual_seed(7)
+        ours, out, g = gradients_in_blocks((q, k, v, m), {**options, "dropout_p": p}, "cresset")
+    kernels = [row.kernel.split()[0] for row in profile]
+    if dtype != torch.float64:
+        assert kernels.count("attention") == 1 and kernels.count("attention_gradient") == 1 and "dot" not in kernels
+
+    def exact(q, k, v):
+        k, v = (t.repeat_interleave(q.shape[1] // k.shape[1], 1) for t in (k, v))
+        scores = q @ k.transpose(2, 3) * q.shape[3] ** -0.5
+        if options.get("is_causal"):
+            scores = scores.masked_fill(torch.ones(scores.shape[2:], dtype=torch.bool).triu(1), -torch.inf)
+        if m is not None:
+            scores = scores.masked_fill(~m, -torch.inf) if m.dtype == torch.bool else scores + m.double()
+        return (scores.softmax(-1) * keep / (1 - p)) @ v
+
+    wide = [t.double().requires_grad_() for t in (q, k, v)]
+    expected = exact(*wide)
+    tolerance = {"rtol": 1.6e-2, "atol": 1e-2} if dtype == torch.bfloat16 else {}
+    for a, b in zip([out, *ours], [expected.detach(), *torch.autograd.grad(expected, wide, g.double())]):
+        torch.testing.assert_close(a, b.to(dtype), **tolerance)
+
+
+def test_dropout_masks_of_neighbouring_weights_are_independent():
+    keep = dropout_mask(2, 2, 64, 64, 0.5, torch.float32)
+    for dim in range(4):
+        for distance in (1, 2, 4, 8):
+            if distance < keep.shape[dim]:
+                n = keep.shape[dim] - distance
+                same = (keep.narrow(dim, 0, n) == keep.narrow(dim, distance, n)).double()
+                assert abs(same.mean() - 0.5) < 5 * 0.5 / same.numel() ** 0.5
+
+
+def test_attention_with_dropout_under_torch_compile():
+    torch._dynamo.reset()
+    torch_cresset.reset_counters()
+    q, k, v, p = torch.zeros(1, 2, 24, 8), torch.zeros(1, 2, 24, 8), torch.eye(24).expand(1, 2, 24, 24).clone().requires_grad_(), 0.25
+    fast = torch.compile(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, dropout_p=p), backend="cresset")
+    drawn = []
+    for _ in range(3):
+        with torch_cresset.profile() as profile:
+            out = fast(q, k, v)
+            g = torch.randn_like(out)
+            (gradient,) = torch.autograd.grad(out, v, g)
+        torch.testing.assert_close(gradient, out.detach().transpose(2, 3) @ g)  # the result is the weights themselves
+        assert {"attention", "attention_gradient"} <= {row.kernel.split()[0] for row in profile}
+        drawn.append(out.detach())
+    assert not torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[1], drawn[2])
+    assert not torch_cresset.counters().get("cresset.aot_autograd", 0) and not fallbacks()
 
 
 def test_attention_dropout_draws_the_same_numbers_in_the_backward():

@@ -85,6 +85,57 @@ def test_dropout_draws_anew_and_its_gradient_knows_the_mask():
     assert not traced_by_aot_autograd()
 
 
+def test_batch_norm_in_training_moves_its_statistics():
+    torch.manual_seed(0)
+    n = torch.nn
+    model = n.Sequential(n.Conv2d(3, 8, 3), n.BatchNorm2d(8), n.ReLU(), n.Conv2d(8, 4, 3), n.BatchNorm2d(4, momentum=0.3))
+    other = copy.deepcopy(model)
+    fast = compiled(other, fullgraph=True)
+    for step in range(3):
+        x = torch.randn(4, 3, 9, 9)
+        for expected, actual in zip(gradients(model, x), gradients(fast, x), strict=True):
+            torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+        for expected, actual in zip(model.buffers(), other.buffers(), strict=True):
+            torch.testing.assert_close(actual, expected)
+    assert int(other[1].num_batches_tracked) == 3
+    versions = [b._version for b in other.buffers()]
+    with torch.no_grad():
+        torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-5)
+    assert all(b._version > v for b, v in zip(other.buffers(), versions))
+    assert not traced_by_aot_autograd() and not fallbacks()
+
+
+def test_what_a_graph_overwrites_is_saved_for_its_gradient():
+    def f(x, average):
+        before = average.clone()
+        average.mul_(0.5).add_(x.detach().mean(), alpha=0.5)
+        return x * before
+
+    results = []
+    for function in (f, compiled(f, fullgraph=True)):
+        x, average = torch.arange(6.0).requires_grad_(), torch.linspace(1, 2, 6)
+        y = function(x, average)
+        y = y + function(y, average)
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+        results.append((y.detach(), gradient, average))
+    torch.testing.assert_close(results[1], results[0])
+    assert not traced_by_aot_autograd()
+
+
+def test_memory_that_inputs_share_is_not_written_behind_their_backs():
+    def f(a, b):
+        a.add_(1)
+        return b * 2
+
+    fast = compiled(f)
+    for function in (f, fast):
+        memory = torch.arange(8.0)
+        torch.testing.assert_close(function(memory[:4], memory[4:]), torch.arange(4.0, 8) * 2)
+        memory = torch.arange(8.0)
+        torch.testing.assert_close(function(memory[:6], memory[2:]), (torch.arange(8.0)[2:] + torch.tensor([1.0] * 4 + [0.0] * 2)) * 2)
+        torch.testing.assert_close(memory, torch.arange(8.0) + torch.tensor([1.0] * 6 + [0.0] * 2))
+
+
 def test_several_results_of_which_some_have_no_gradient():
     def f(x):
         y = x.sin()
