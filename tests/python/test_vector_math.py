@@ -72,7 +72,7 @@ def test_exponential_at_most_zero_in_units_of_the_last_place():
     y = (y - y.amax(1, keepdim=True)).exp().cpu()[0]
     exact = shifted[0].double().exp()
     error = (y.double() - exact).abs() / torch.from_numpy(np.spacing(exact.float().numpy())).double()
-    assert error.max() <= 5.5 and error[shifted[0] >= -10].max() <= 2.4
+    assert error.max() <= 5 and error[shifted[0] >= -10].max() <= 2.6
 
 
 def test_gelu_of_tanh_keeps_its_digits():
