@@ -234,15 +234,23 @@ Value simplify_convolution(ConvolutionOp op, PatternRewriter& r) {
   return ReshapeOp::create(r, op.getLoc(), y, product);
 }
 
+// Products of bf16s (f16s) are exact in f32, so operands that were widened to it are multiplied as they were: packing widens them, or takes pairs of them.
 // Of two element types the wider serves for both: what is added is exact.
 Value simplify_dot(DotGeneralOp op, PatternRewriter& r) {
   auto type = [](Value v) { return dyn_cast<FloatType>(shaped(v).getElementType()); };
+  auto dot = [&](Value x, Value y) -> Value { return DotGeneralOp::create(r, op.getLoc(), op.getType(), x, y, op.getDotDimensionNumbers(), op.getPrecisionConfigAttr()); };
   Value x = op.getLhs(), y = op.getRhs();
+  auto narrow = [&](Value v) {
+    auto convert = v.getDefiningOp<ConvertOp>();
+    auto from = convert ? type(convert.getOperand()) : FloatType();
+    return from && type(v).isF32() && (from.isBF16() || from.isF16()) ? convert.getOperand() : Value();
+  };
+  if (Value a = narrow(x), b = narrow(y); a && b && type(a) == type(b) && type(op).isF32()) return dot(a, b);
   if (!type(x) || !type(y) || type(x) == type(y)) return {};
   FloatType wide = type(x).getFPMantissaWidth() >= type(y).getFPMantissaWidth() ? type(x) : type(y);
   if (wide.isF16() || wide.isBF16()) wide = r.getF32Type();  // neither holds the other
   auto widened = [&](Value v) { return type(v) == wide ? v : Value(ConvertOp::create(r, op.getLoc(), shaped(v).clone(wide), v)); };
-  return DotGeneralOp::create(r, op.getLoc(), op.getType(), widened(x), widened(y), op.getDotDimensionNumbers(), op.getPrecisionConfigAttr());
+  return dot(widened(x), widened(y));
 }
 
 // The exponents that eager PyTorch computes by multiplication as well.

@@ -6,6 +6,9 @@
 // RUN: cresset-run --assembly --cpu=amx %t/f32.mlir | FileCheck %s --check-prefix=WIDE
 // RUN: cresset-run --assembly --cpu=avx512 %t/f32.mlir | FileCheck %s --check-prefix=WIDE
 // RUN: cresset-run --assembly --cpu=avx2 %t/f32.mlir | FileCheck %s --check-prefix=NARROW
+// RUN: cresset-run --assembly --cpu=avx512 %t/some_rows.mlir | FileCheck %s --check-prefix=SOME
+// RUN: cresset-run --assembly --cpu=avx512 %t/images.mlir | FileCheck %s --check-prefix=IMAGES
+// RUN: cresset-run --assembly --cpu=avx512 %t/few_rows.mlir | FileCheck %s --check-prefix=FEW
 // RUN: cresset-run --assembly --cpu=avx2 %t/rows.mlir | FileCheck %s --check-prefix=ROWS
 // RUN: cresset-run --assembly --cpu=avx512 %t/math.mlir | FileCheck %s --check-prefix=MATH
 // RUN: cresset-run --assembly --cpu=avx2 %t/math.mlir | FileCheck %s --check-prefix=MATH
@@ -48,6 +51,22 @@
 
 // NARROW-COUNT-12: vfmadd{{.*}}ymm
 // NARROW-NOT: zmm
+
+// Thirty-six rows are six tiles of six by four vectors, not five of eight by three.
+// SOME-COUNT-4: {{vmov.*\), %zmm}}
+// SOME-COUNT-6: vbroadcastss
+// SOME-NOT: vbroadcastss
+
+// 784 positions are 49 vectors, but one vector of them has a load for each multiply-add: tiles are two wide. Nothing is spilled between the sums.
+// IMAGES: [[LOOP:\.L[A-Z0-9_]+]]:
+// IMAGES-COUNT-16: vfmadd231ps %zmm
+// IMAGES-NOT: {{vfmadd|rsp}}
+// IMAGES: jne
+
+// Eight rows of bf16 by weights as they lie: pairs along K, which nothing widens.
+// FEW-NOT: vpmovzxwd {{.*}}zmm
+// FEW-COUNT-24: vdpbf16ps
+// FEW-NOT: {{vdpbf16ps|vpmovzxwd.*zmm}}
 
 // The sums of four rows and what they are made of fit into the registers.
 // ROWS-NOT: vmovups{{.*}}%ymm{{.*}}(%rsp)
@@ -97,4 +116,22 @@ func.func @main(%x: tensor<64x512xf32>) -> tensor<64x512xf32> {
 func.func @main(%a: tensor<4x768xf32>, %b: tensor<3072x768xf32>) -> tensor<4x3072xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<4x768xf32>, tensor<3072x768xf32>) -> tensor<4x3072xf32>
   return %0 : tensor<4x3072xf32>
+}
+
+//--- some_rows.mlir
+func.func @main(%a: tensor<36x768xf32>, %b: tensor<768x1024xf32>) -> tensor<36x1024xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<36x768xf32>, tensor<768x1024xf32>) -> tensor<36x1024xf32>
+  return %0 : tensor<36x1024xf32>
+}
+
+//--- images.mlir
+func.func @main(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [0, 0]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32>
+  return %0 : tensor<1x64x28x28xf32>
+}
+
+//--- few_rows.mlir
+func.func @main(%a: tensor<8x768xbf16>, %b: tensor<3072x768xbf16>) -> tensor<8x3072xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<8x768xbf16>, tensor<3072x768xbf16>) -> tensor<8x3072xf32>
+  return %0 : tensor<8x3072xf32>
 }
