@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "cresset/metrics.h"
+#include "device/checks.h"
 #include "device/convert.h"
 #include "device/generator.h"
 #include "trace/capture.h"
@@ -22,18 +23,19 @@ namespace {
 
 bool is_ours(const at::Tensor& t) { return t.defined() && t.device().type() == c10::DeviceType::PrivateUse1; }
 
-void announce(const std::string& name) {
+// `reason`: what of the operator is not lowered, if not all of it.
+void announce(const std::string& name, const std::string& reason) {
   count(name);
   const char* text = std::getenv("CRESSET_FALLBACK");
   std::string mode = text ? text : "warn";
-  TORCH_CHECK_NOT_IMPLEMENTED(mode != "error", "cresset: ", name, " is not lowered (CRESSET_FALLBACK=error); add it to ops/aten.yaml with a lowering in src/lowering, "
+  TORCH_CHECK_NOT_IMPLEMENTED(mode != "error", "cresset: ", name, " is not lowered", reason, " (CRESSET_FALLBACK=error); add it to ops/aten.yaml with a lowering in src/lowering, "
                               "or set CRESSET_FALLBACK=warn to run it on the CPU");
   if (mode == "allow") return;
   static auto* warned = new std::unordered_set<std::string>;
   static auto* mutex = new std::mutex;
   std::lock_guard lock(*mutex);
-  if (warned->insert(name).second)
-    TORCH_WARN("cresset: ", name, " is not lowered and runs on the CPU, which ends the traced program there. "
+  if (warned->insert(name + reason).second)
+    TORCH_WARN("cresset: ", name, " is not lowered", reason, " and runs on the CPU, which ends the traced program there. "
                "To lower it see docs/adding-an-op.md; to silence this, CRESSET_FALLBACK=allow");
 }
 
@@ -58,8 +60,11 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& schema = op.schema();
   trace::check_not_in_body(("use " + schema.name() + ", which is not lowered").c_str());
   TORCH_CHECK_NOT_IMPLEMENTED(!trace::capturing(), "cresset: ", schema.name(), " is not lowered and can't be part of a captured program; a value is read while its graph is captured");
-  announce(schema.name());
   size_t arguments = schema.arguments().size(), base = stack->size() - arguments;
+  std::string reason;
+  for (const auto& value : torch::jit::last(*stack, arguments))
+    if (value.isTensor() && value.toTensor().defined() && without_code(value.toTensor().scalar_type())) reason = std::string(" for ") + c10::toString(value.toTensor().scalar_type());
+  announce(schema.name(), reason);
 
   // One CPU storage for each cell, so that aliases stay aliases. Bytes are copied where the operator writes.
   std::unordered_map<trace::Cell*, at::Storage> storages;
