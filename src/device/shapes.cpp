@@ -4,8 +4,10 @@
 #include <ATen/TensorIterator.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/native/GridSamplerUtils.h>
+#include <ATen/native/Padding.h>
 #include <ATen/native/Pool.h>
 #include <ATen/native/TypeProperties.h>
+#include <ATen/native/im2col_shape_check.h>
 #include <ATen/native/layer_norm.h>
 #include <ATen/ops/addmv_meta_dispatch.h>
 #include <ATen/ops/mean_meta_dispatch.h>
@@ -184,6 +186,35 @@ Layouts convolution_backward_overrideable(const at::Tensor& grad_output, const a
           mask[2] ? contiguous({grad_output.size(1)}, grad_output.scalar_type()) : undefined()};
 }
 
+Layouts reflection_pad2d(const at::Tensor& self, at::IntArrayRef padding) {
+  at::native::padding::check_valid_input<2>(self, padding);
+  at::DimVector sizes(self.sizes());
+  for (size_t k = 0; k < 2; ++k) {
+    int64_t& n = sizes[sizes.size() - 1 - k];
+    TORCH_CHECK(padding[2 * k] < n && padding[2 * k + 1] < n, "Padding size should be less than the corresponding input dimension, but got: padding ", padding, " of input ", self.sizes());
+    n += padding[2 * k] + padding[2 * k + 1];
+    TORCH_CHECK(n > 0, "reflection_pad2d: nothing is left of input ", self.sizes(), " with padding ", padding);
+  }
+  return {contiguous(sizes, self.scalar_type())};
+}
+Layouts im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride) {
+  for (at::IntArrayRef pair : {kernel_size, dilation, padding, stride}) TORCH_CHECK(pair.size() == 2, "im2col: expected kernel_size, dilation, padding and stride of 2 numbers, got ", pair);
+  at::native::im2col_shape_check(self, at::Tensor(), kernel_size[0], kernel_size[1], dilation[0], dilation[1], padding[0], padding[1], stride[0], stride[1]);
+  auto windows = [&](int64_t d) { return (self.size(d - 2) + 2 * padding[d] - dilation[d] * (kernel_size[d] - 1) - 1) / stride[d] + 1; };
+  at::DimVector sizes(self.sizes().slice(0, self.dim() - 2));
+  sizes.back() *= kernel_size[0] * kernel_size[1];
+  sizes.push_back(windows(0) * windows(1));
+  return {contiguous(sizes, self.scalar_type())};
+}
+Layouts col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size, at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride) {
+  for (at::IntArrayRef pair : {output_size, kernel_size, dilation, padding, stride})
+    TORCH_CHECK(pair.size() == 2, "col2im: expected output_size, kernel_size, dilation, padding and stride of 2 numbers, got ", pair);
+  at::native::col2im_shape_check(self, at::Tensor(), output_size[0], output_size[1], kernel_size[0], kernel_size[1], dilation[0], dilation[1], padding[0], padding[1], stride[0], stride[1]);
+  at::DimVector sizes(self.sizes().slice(0, self.dim() - 1));
+  sizes.back() /= kernel_size[0] * kernel_size[1];
+  sizes.append(output_size.begin(), output_size.end());
+  return {contiguous(sizes, self.scalar_type())};
+}
 Layouts unfold_backward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t, int64_t, int64_t) { return {contiguous(input_sizes, grad_in.scalar_type())}; }
 Layouts grid_sampler_2d(const at::Tensor& input, const at::Tensor& grid, int64_t, int64_t, bool) {
   at::native::check_grid_sampler_common(input, grid);

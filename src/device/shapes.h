@@ -75,6 +75,9 @@ Layouts convolution_backward_overrideable(const at::Tensor& grad_output, const a
                                           at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding,
                                           int64_t groups, std::array<bool, 3> output_mask);
 
+Layouts reflection_pad2d(const at::Tensor& self, at::IntArrayRef padding);
+Layouts im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride);
+Layouts col2im(const at::Tensor& self, at::IntArrayRef output_size, at::IntArrayRef kernel_size, at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride);
 Layouts unfold_backward(const at::Tensor& grad_in, at::IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step);
 Layouts grid_sampler_2d(const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners);
 Layouts grid_sampler_2d_backward(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& grid, int64_t interpolation_mode, int64_t padding_mode,
