@@ -68,6 +68,16 @@ TEST_F(CpuTarget, ByName) {
   llvm::consumeError(unknown.takeError());
 }
 
+TEST_F(CpuTarget, WideVectorsOfAnyMachine) {
+  for (const Machine& m : {machine({}), machine({"avx2", "fma"}), machine(kTiles)}) {
+    Target wide = chosen("wide", m), real = chosen("avx512", machine(kAvx512));
+    EXPECT_EQ(wide.lanes, real.lanes);
+    EXPECT_EQ(wide.registers, real.registers);
+    EXPECT_EQ(wide.features.find("+avx512"), std::string::npos);
+    EXPECT_EQ(wide.bf16_dot, Target::None);
+  }
+}
+
 TEST_F(CpuTarget, EmulatedTiles) {
   setenv("CRESSET_BF16_DOT", "tiles", 1);
   Target t = chosen("", machine({"avx2", "fma"}));
