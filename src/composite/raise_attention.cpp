@@ -238,7 +238,7 @@ std::string Attention::find_axes() {
 bool is_maximum(Value v) {
   for (int k = 0; k < 6; ++k) {
     Operation* op = v.getDefiningOp();
-    if (!op) return false;
+    if (!op || op->getNumOperands() == 0) return false;
     if (auto reduce = dyn_cast<ReduceOp>(op)) return isa<MaxOp>(reduce.getBody().front().front());
     v = op->getOperand(isa<MaxOp>(op) && constant_number(op->getOperand(0)) ? 1 : 0);
   }

@@ -196,6 +196,9 @@ class Fuser {
       return d.value() < merged || shaped(broadcast.getOperand()).getDimSize(d.index()) == 1;
     });
   }
+  bool is_in_columns(Operation* op, const Fusion& fusion) {
+    return has_columns(op, fusion, int64_t(product_shape(fusion.product)->leading(fusion.shape).size()), fusion.product);
+  }
   static bool has_epilogue(const Fusion& fusion) { return fusion.product && fusion.roles.size() > 1 && !fusion.shape.empty(); }
   // The product's own operands and the views they are seen through.
   bool feeds_product(Operation* op, const Fusion& fusion) {
@@ -204,10 +207,7 @@ class Fuser {
 
   // Whether the kernel computes `op` as part of its user.
   bool takes_inline(const Use& use, Operation* op) {
-    if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) {
-      size_t merged = product_shape(use.fusion->product)->leading(use.fusion->shape).size();
-      return has_columns(op, *use.fusion, int64_t(merged), use.fusion->product);
-    }
+    if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) return is_in_columns(op, *use.fusion);
     switch (use.fusion->kind) {
       case Fusion::Rows: return true;
       case Fusion::Reduce:
@@ -246,7 +246,8 @@ class Fuser {
 
   // Element or Row if every use within the kernel allows it.
   std::optional<Fusion::Role> role_in(Operation* op, ArrayRef<Use> uses, const Fusion& fusion) {
-    if ((fusion.kind != Fusion::Rows && !has_epilogue(fusion)) || (has_epilogue(fusion) && is_random_bits(op))) return std::nullopt;
+    if (fusion.kind != Fusion::Rows && !has_epilogue(fusion)) return std::nullopt;
+    if (has_epilogue(fusion) && !is_in_columns(op, fusion)) return std::nullopt;
     ArrayRef<int64_t> shape = shaped(op->getResult(0)).getShape(), space = fusion.shape;
     auto role_of = [&](Operation* user) { auto it = fusion.roles.find(user); return it == fusion.roles.end() ? Fusion::Inline : it->second; };
     bool reduction = isa<ReduceOp>(op);

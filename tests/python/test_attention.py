@@ -238,6 +238,33 @@ def test_attention_dropout_draws_the_same_numbers_in_the_backward():
     assert not torch.allclose(function(q).cpu(), F.scaled_dot_product_attention(q, k, v).cpu())
 
 
+@pytest.mark.parametrize("shared", [1, 2])
+def test_gradient_of_shared_keys_as_long_as_they_are_wide(shared):
+    """Their gradient and its transpose have the same shape."""
+    torch.manual_seed(0)
+    inputs = torch.randn(2, 4, 8, 8), torch.randn(2, 4 // shared // 2, 8, 8), torch.randn(2, 4 // shared // 2, 8, 8)
+    found = {}
+    for device in ("cpu", "cresset"):
+        q, k, v = (t.to(device).detach().requires_grad_() for t in inputs)
+        heads = (t.expand(2, 4, 8, 8) if t.shape[1] == 1 else t.repeat_interleave(2, 1) for t in (k, v))
+        out = F.scaled_dot_product_attention(q, *heads) if shared == 1 else F.scaled_dot_product_attention(q, k, v)
+        found[device] = [t.cpu() for t in torch.autograd.grad(out.sin().sum(), (q, k, v))]
+    for a, b in zip(found["cresset"], found["cpu"]):
+        torch.testing.assert_close(a, b)
+
+
+def test_a_mask_of_constants_is_subtracted():
+    """As Funnel Transformer does; what is subtracted is no maximum of the scores."""
+    torch.manual_seed(0)
+
+    def function(q, k, v):
+        scores = q @ k.transpose(2, 3) - 1e6 * (1 - torch.ones(2, 1, 8, 8, device=q.device))
+        return scores.softmax(-1) @ v
+
+    inputs = [torch.randn(2, 4, 8, 8) for _ in range(3)]
+    torch.testing.assert_close(function(*(t.to("cresset") for t in inputs)).cpu(), function(*inputs))
+
+
 @pytest.mark.parametrize("device", ["cpu", "cresset"])
 def test_attention_is_one_composite_on_every_road(device, tmp_path, monkeypatch):
     monkeypatch.setenv("CRESSET_DUMP", str(tmp_path))

@@ -1,5 +1,7 @@
 """Convolutions with what follows them, and their gradients, as on the CPU."""
 
+import copy
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -107,3 +109,18 @@ def test_followed_by_a_residual_block(case):
     with torch.no_grad():
         same(block, x, w, torch.randn_like(convolve(x, w, None, args)), *channels, rtol=1e-5, atol=1e-5)
     assert not fallbacks()
+
+
+def test_what_is_added_may_tell_positions_apart():
+    """The epilogue counts positions as one dimension: what turns them is computed before."""
+    torch.manual_seed(0)
+    conv = torch.nn.Conv2d(32, 32, 1)
+    twin = copy.deepcopy(conv).to("cresset")
+
+    def function(conv, x, y):
+        turned = x.exp().reshape(4, 32, 2, 8, 2, 8).transpose(3, 4).reshape(4, 32, 4, 64)
+        return conv(y) + turned
+
+    x, y = torch.randn(4, 32, 16, 16), torch.randn(4, 32, 4, 64)
+    with torch.no_grad():
+        torch.testing.assert_close(function(twin, x.to("cresset"), y.to("cresset")).cpu(), function(conv, x, y))

@@ -29,6 +29,15 @@ def test_grid_sample(mode, padding, align):
     check(lambda x, g: F.grid_sample(x, g, mode, padding, align), image, grid, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_grid_sample_of_bfloat16(padding):
+    image, grid = torch.randn(2, 3, 5, 4).bfloat16(), (torch.rand(2, 6, 7, 2) * 2.4 - 1.2).bfloat16()
+    exact = F.grid_sample(image.double(), grid.double(), padding_mode=padding, align_corners=False)
+    result = F.grid_sample(image.to("cresset"), grid.to("cresset"), padding_mode=padding, align_corners=False)
+    assert result.dtype == torch.bfloat16
+    torch.testing.assert_close(result.cpu(), exact.bfloat16())
+
+
 def test_grid_sample_of_one_pixel_and_of_infinities_outside():
     grid = torch.rand(1, 2, 2, 2) * 2 - 1
     for align in (False, True):
