@@ -117,7 +117,8 @@ class _Graph:
 
     def __call__(self, inputs):
         if self.parts is not None:
-            return list(self.parts(*inputs))
+            results = self.parts(*inputs)
+            return [results] if isinstance(results, torch.Tensor) else list(results)
         results = self.programs.run(inputs)
         if results is not None:
             return results

@@ -46,12 +46,25 @@ at::Tensor cpu_tensor(BufferPtr buffer, at::IntArrayRef sizes, at::IntArrayRef s
   return at::from_blob(data, sizes, strides, [buffer](void*) mutable { buffer.reset(); }, at::TensorOptions().dtype(dtype));
 }
 
+bool is_marked(const at::Tensor& t) { return t.is_conj() || t.is_neg(); }
+// Programs see bytes: a view that is only marked as conjugate or negative is computed first.
+at::Tensor resolved(const at::Tensor& t) { return is_marked(t) ? t.resolve_conj().resolve_neg() : t; }
+
+// The input's bytes as the graph saw them; complex numbers may be pairs of real ones, and the other way round.
+at::Tensor part_of(const at::Tensor& input, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
+  at::Tensor base = input;
+  if (input.is_complex() && !c10::isComplexType(dtype)) base = at::view_as_real(input);
+  if (!input.is_complex() && c10::isComplexType(dtype)) base = at::view_as_complex(input.as_strided({0, 2}, {2, 1}));
+  return base.as_strided(sizes, strides, offset + base.storage_offset());
+}
+
 // Bytes from the first to the last element.
 size_t span(const at::Tensor& t) { return t.numel() ? at::detail::computeStorageNbytes(t.sizes(), t.strides(), t.itemsize()) : 0; }
 
 }  // namespace
 
-at::Tensor stand_in(const at::Tensor& t) {
+at::Tensor stand_in(const at::Tensor& given) {
+  at::Tensor t = resolved(given);
   std::lock_guard lock(trace_mutex());
   TORCH_CHECK(capture().active, "cresset: stand_in is called within a capture");
   BufferPtr buffer;
@@ -146,6 +159,7 @@ std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&
       Cell& cell = Cell::of(t);
       out.sizes = at::DimVector(t.sizes()), out.strides = at::DimVector(t.strides());
       out.offset = t.storage_offset(), out.dtype = t.scalar_type();
+      out.conjugate = t.is_conj(), out.negative = t.is_neg();
       auto it = input_of.find(&cell);
       if (it != input_of.end()) {
         out.input = it->second;
@@ -231,6 +245,11 @@ std::vector<int> CapturedProgram::written() const {
 }
 
 std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at::Tensor>& inputs) {
+  if (llvm::any_of(inputs, is_marked)) {
+    std::vector<at::Tensor> plain;
+    for (const at::Tensor& t : inputs) plain.push_back(resolved(t));
+    return run(plain);
+  }
   if (!takes(inputs)) return std::nullopt;
   bool cpu = std::none_of(inputs.begin(), inputs.end(), [](const at::Tensor& t) { return t.dim() > 0 && !t.device().is_cpu(); }) &&
              (inputs.empty() || inputs[0].device().is_cpu());
@@ -289,9 +308,11 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
   std::vector<at::Tensor> results;
   for (const Output& out : outputs_) {
     if (out.input == -2) results.emplace_back();
-    else if (out.input >= 0) results.push_back(inputs[out.input].as_strided(out.sizes, out.strides, out.offset + inputs[out.input].storage_offset()));
+    else if (out.input >= 0) results.push_back(part_of(inputs[out.input], out.dtype, out.sizes, out.strides, out.offset));
     else if (cpu) results.push_back(cpu_tensor(buffers[out.result], out.sizes, out.strides, out.offset, out.dtype));
     else results.push_back(device_tensor(buffers[out.result], types_[out.result], out.sizes, out.strides, out.offset, out.dtype));
+    if (out.conjugate) results.back() = at::_conj(results.back());
+    if (out.negative) results.back() = at::_neg_view(results.back());
   }
   return results;
 }

@@ -43,6 +43,7 @@ class CapturedProgram {
     at::DimVector sizes, strides;
     int64_t offset = 0;
     at::ScalarType dtype = at::kFloat;
+    bool conjugate = false, negative = false;  ///< marks of views, as PyTorch has them
   };
   struct Leaf {
     int input = -1;  ///< which tensor's storage, or a kept leaf

@@ -76,3 +76,28 @@ def test_it_is_counted():
 
 def test_compiled_around():
     torch.testing.assert_close(torch.compile(lambda x: rotated(x * 2) + 1, backend="cresset")(X), rotated(X * 2) + 1)
+
+
+def test_complex_numbers_within_a_compiled_graph():
+    """Rotary embeddings of complex numbers, as DeepSeek-V2 has: the product splits the graph, the views around it belong to its parts."""
+    def function(x, rotation):
+        z = torch.view_as_complex(x.reshape(2, 4, 8, 4, 2))
+        return torch.view_as_real(z * rotation).flatten(3) * 2
+
+    x, rotation = torch.randn(2, 4, 8, 8), torch.polar(torch.ones(8, 4), torch.randn(8, 4))
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.compile(function, backend="cresset")(x, rotation), function(x, rotation))
+    x.requires_grad_()
+    expected, = torch.autograd.grad(function(x, rotation).sin().sum(), x)
+    actual, = torch.autograd.grad(torch.compile(function, backend="cresset")(x, rotation).sin().sum(), x)
+    torch.testing.assert_close(actual, expected)
+
+
+def test_two_operators_without_code_in_one_graph():
+    """The graph is split twice, and its only result is no list of its rows."""
+    def function(x):
+        return torch.special.i1(torch.special.i0(x.sin()).cos() * 2).tan()
+
+    x = torch.randn(4, 5)
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.compile(function, backend="cresset")(x), function(x))
