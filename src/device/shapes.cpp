@@ -9,8 +9,10 @@
 #include <ATen/native/TypeProperties.h>
 #include <ATen/native/im2col_shape_check.h>
 #include <ATen/native/layer_norm.h>
+#include <ATen/ops/addmm_meta_dispatch.h>
 #include <ATen/ops/addmv_meta_dispatch.h>
 #include <ATen/ops/mean_meta_dispatch.h>
+#include <ATen/ops/mm_meta_dispatch.h>
 #include <ATen/ops/sub_meta_dispatch.h>
 #include <ATen/ops/sum_meta_dispatch.h>
 
@@ -248,6 +250,16 @@ Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size
   return {contiguous(sizes, self.scalar_type())};
 }
 Layouts _adaptive_avg_pool2d_backward(const at::Tensor&, const at::Tensor& self) { return {contiguous(self.sizes(), self.scalar_type())}; }
+Layouts linear(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
+  auto shift = bias && bias->defined() ? std::optional(meta(*bias)) : std::nullopt;
+  if (input.dim() == 0 || weight.dim() != 2) return of(at::linear(meta(input), meta(weight), shift));
+  at::DimVector sizes(input.sizes());
+  sizes.back() = weight.size(0);
+  int64_t rows = c10::multiply_integers(input.sizes().begin(), input.sizes().end() - 1);
+  // The meta functions of its product, so that their errors are raised.
+  auto x = at::empty({rows, input.size(-1)}, meta(input).options()), w = meta(weight).t();
+  return {contiguous(sizes, (shift ? at::meta::addmm(*shift, x, w, 1, 1) : at::meta::mm(x, w)).scalar_type())};
+}
 Layouts linear_backward(const at::Tensor& self, const at::Tensor& grad_output, const at::Tensor& weight, std::array<bool, 3> mask) {
   auto bias = contiguous(weight.dim() == 2 ? weight.sizes().slice(0, 1) : at::IntArrayRef(), grad_output.scalar_type());
   return {mask[0] ? contiguous(self.sizes(), self.scalar_type()) : undefined(), mask[1] ? contiguous(weight.sizes(), weight.scalar_type()) : undefined(),

@@ -86,6 +86,7 @@ Layouts _cdist_forward(const at::Tensor& x1, const at::Tensor& x2, double p, std
 Layouts _cdist_backward(const at::Tensor& grad, const at::Tensor& x1, const at::Tensor& x2, double p, const at::Tensor& cdist);
 Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size);
 Layouts _adaptive_avg_pool2d_backward(const at::Tensor& grad_output, const at::Tensor& self);
+Layouts linear(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias);
 Layouts linear_backward(const at::Tensor& self, const at::Tensor& grad_output, const at::Tensor& weight, std::array<bool, 3> output_mask);
 Layouts native_group_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, const at::Tensor& mean, const at::Tensor& rstd,
                                    const std::optional<at::Tensor>& weight, int64_t n, int64_t c, int64_t hxw, int64_t group, std::array<bool, 3> output_mask);

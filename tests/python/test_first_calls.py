@@ -51,6 +51,8 @@ for step in (
     lambda: F.cross_entropy(of(4, 8), torch.tensor([1, 2, 3, 4]).to("cresset")),
 ):
     step().sum().backward()
+with torch.no_grad():
+    F.linear(of(2, 4), of(8, 4), of(8)), F.linear(of(2, 3, 4), of(8, 4))
 """
 
 
