@@ -23,9 +23,6 @@ namespace {
 
 at::Tensor meta(const at::Tensor& t) { return at::empty_strided(t.sizes(), t.strides(), t.options().device(at::kMeta)); }
 Layouts of(const at::Tensor& meta) { return {{{meta.scalar_type(), at::DimVector(meta.sizes())}, at::DimVector(meta.strides()), true}}; }
-Layouts reduced(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
-  return of(at::meta::sum(meta(self), dim, keepdim, floating(self.scalar_type())));
-}
 
 }  // namespace
 
@@ -35,8 +32,7 @@ trace::Layout contiguous(at::IntArrayRef sizes, at::ScalarType dtype) {
   return {{dtype, at::DimVector(sizes)}, strides, true};
 }
 trace::Layout like(const at::Tensor& t) {
-  auto m = at::empty_like(at::empty_strided(t.sizes(), t.strides(), t.options().device(at::kMeta)));
-  return {{t.scalar_type(), at::DimVector(m.sizes())}, at::DimVector(m.strides()), true};
+  return of(at::empty_like(meta(t))).front();
 }
 trace::Layout undefined() { return {{}, {}, false}; }
 Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> operands) {
@@ -44,6 +40,9 @@ Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> oper
   config.check_all_same_dtype(false).set_check_mem_overlap(false).declare_static_dtype_and_device(dtype, at::kMeta).add_owned_output(at::Tensor());
   for (const at::Tensor& t : operands) config.add_owned_const_input(meta(t));
   return of(config.build().output());
+}
+Layouts reduced(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
+  return of(at::meta::sum(meta(self), dim, keepdim, floating(self.scalar_type())));
 }
 at::ScalarType floating(at::ScalarType dtype) { return at::isIntegralType(dtype, /*includeBool=*/true) ? at::typeMetaToScalarType(at::get_default_dtype()) : dtype; }
 
@@ -63,27 +62,12 @@ Layouts masked_fill(const at::Tensor& self, const at::Tensor& mask, const at::Te
 Layouts rsub_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) { return of(at::meta::sub(at::scalar_tensor(other, meta(self).options()), meta(self), alpha)); }
 Layouts rsub(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) { return of(at::meta::sub(meta(other), meta(self), alpha)); }
 Layouts log_sigmoid_forward(const at::Tensor& self) { return {like(self), contiguous(self.sizes(), self.scalar_type())}; }
-Layouts glu_backward(const at::Tensor&, const at::Tensor& self, int64_t) { return {contiguous(self.sizes(), self.scalar_type())}; }
-Layouts _prelu_kernel_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight) {
-  auto one = elementwise(self.scalar_type(), {self, weight, grad_output}).front();
-  return {one, one};
-}
 Layouts huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta) {
   TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
   auto each = elementwise(at::result_type(self, target), {self, target});
   return reduction == at::Reduction::None ? each : Layouts{contiguous({}, each.front().type.dtype)};
 }
 Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype) { return of(at::meta::mean(meta(self), at::IntArrayRef(), false, dtype)); }
-Layouts var_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>&, bool keepdim) { return reduced(self, dim, keepdim); }
-Layouts std_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>&, bool keepdim) { return reduced(self, dim, keepdim); }
-Layouts var_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>&, bool keepdim) {
-  auto one = reduced(self, dim, keepdim).front();
-  return {one, one};
-}
-Layouts std_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim) {
-  return var_mean_correction(self, dim, correction, keepdim);
-}
-Layouts logsumexp(const at::Tensor& self, at::IntArrayRef dim, bool keepdim) { return reduced(self, dim, keepdim); }
 Layouts mv(const at::Tensor& self, const at::Tensor& vec) {
   auto result = at::empty({self.size(0)}, meta(self).options());
   return of(at::meta::addmv(result, meta(self), meta(vec), 0, 1));

@@ -14,6 +14,8 @@ trace::Layout like(const at::Tensor& t);
 trace::Layout undefined();
 /// The result of an element-wise operator, of the operands' common shape, with strides as TensorIterator chooses them.
 Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> operands);
+/// A reduction of these dimensions, or of all, to floating numbers.
+Layouts reduced(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim);
 /// The type itself, or the default one for integers.
 at::ScalarType floating(at::ScalarType dtype);
 
@@ -23,15 +25,8 @@ Layouts masked_fill(const at::Tensor& self, const at::Tensor& mask, const at::Te
 Layouts rsub_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
 Layouts rsub(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
 Layouts log_sigmoid_forward(const at::Tensor& self);
-Layouts glu_backward(const at::Tensor& grad_output, const at::Tensor& self, int64_t dim);
-Layouts _prelu_kernel_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& weight);
 Layouts huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta);
 Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype);
-Layouts var_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim);
-Layouts std_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim);
-Layouts var_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim);
-Layouts std_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction, bool keepdim);
-Layouts logsumexp(const at::Tensor& self, at::IntArrayRef dim, bool keepdim);
 Layouts mv(const at::Tensor& self, const at::Tensor& vec);
 Layouts dot(const at::Tensor& self, const at::Tensor& tensor);
 Layouts stack(at::TensorList tensors, int64_t dim);
