@@ -22,7 +22,7 @@ from torch.fx.passes.split_module import split_module
 from torch.utils.checkpoint import CheckpointPolicy
 
 from . import _C, direct, operators
-from .programs import Programs
+from .programs import Programs, listed
 from .recorder import _NotLowered, _Recorder
 
 _log = logging.getLogger(__name__)
@@ -106,19 +106,17 @@ class _Graph:
             _C.begin_capture()
             try:
                 stand_ins = [_stand_in(v) for v in inputs]
-                results = _Recorder(self.module).run(*stand_ins)
-                flat = list(results) if isinstance(results, (tuple, list)) else [results]
+                results = listed(_Recorder(self.module).run(*stand_ins))
                 tensors = [v for v in stand_ins if isinstance(v, torch.Tensor)]
-                outputs = [v for v in flat if isinstance(v, torch.Tensor)]
+                outputs = [v for v in results if isinstance(v, torch.Tensor)]
                 program = _C.end_capture(tensors, outputs)
             finally:
                 _C.abort_capture()
-        self.programs.add(inputs, program, [None if isinstance(v, torch.Tensor) else (v,) for v in flat])
+        self.programs.add(inputs, program, results)
 
     def __call__(self, inputs):
         if self.parts is not None:
-            results = self.parts(*inputs)
-            return [results] if isinstance(results, torch.Tensor) else list(results)
+            return listed(self.parts(*inputs))
         results = self.programs.run(inputs)
         if results is not None:
             return results

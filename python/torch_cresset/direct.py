@@ -13,6 +13,7 @@ import sys
 import torch
 
 from . import _C
+from .programs import listed
 from .recorder import _DEVICE
 
 _STATEFUL = {"get_rng_state", "set_rng_state", "manual_seed", "seed", "initial_seed", "set_default_dtype", "set_default_device"}
@@ -170,23 +171,21 @@ def _find(name):
 
 
 def record(graph, inputs, trains):
-    """What runs the graph for inputs of these sizes, and its results that are no tensors: for each result None or (value,)."""
+    """What runs the graph for inputs of these sizes, and the results that were recorded."""
     _C.begin_capture()
     try:
         stand_ins = [_C.wrap(v.detach()).requires_grad_(trains and v.requires_grad) if isinstance(v, torch.Tensor) else v for v in inputs]
         given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
         with _as_on_cpu():
-            results = _FunctionRecorder(torch.nn.Module(), graph=graph).run(*stand_ins)
-        flat = list(results) if isinstance(results, (tuple, list)) else [results]
-        outputs = [v for v in flat if isinstance(v, torch.Tensor)]
-        others = [None if isinstance(v, torch.Tensor) else (v,) for v in flat]
+            results = listed(_FunctionRecorder(torch.nn.Module(), graph=graph).run(*stand_ins))
+        outputs = [v for v in results if isinstance(v, torch.Tensor)]
         differentiable = [v.requires_grad for v in outputs]
         if not any(differentiable):
             program = _C.captured_program(given, outputs)
         else:
             program = _with_gradients(given, outputs, differentiable)
         _check_written(program, [v for v in inputs if isinstance(v, torch.Tensor)])
-        return program, others
+        return program, results
     finally:
         _C.abort_capture()
 

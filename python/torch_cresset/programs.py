@@ -9,6 +9,11 @@ from . import _C
 _MANY_SIZES, _MOST_SIZES = 32, 256  # of a graph's inputs: from which on it is said, and how many are kept
 
 
+def listed(results):
+    """What a graph returns, as a list: a tensor is one result, not its rows."""
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
 class Programs:
     """One for each set of sizes that a graph is called with: Dynamo's symbolic sizes are specialised here."""
 
@@ -34,8 +39,9 @@ class Programs:
         results = iter(results)
         return [next(results) if other is None else other[0] for other in others]
 
-    def add(self, inputs, program, others):
-        """`program.run` takes the tensors among the inputs, and returns the tensors among the results or None. `others`: for each result None, or (value,) if it is no tensor."""
+    def add(self, inputs, program, results):
+        """`program.run` takes the tensors among the inputs, and returns the tensors among the results or None. `results`: what was recorded; of it what is no tensor is the same in every call."""
+        others = [None if isinstance(v, torch.Tensor) else (v,) for v in results]
         self._numbers = [i for i, v in enumerate(inputs) if not isinstance(v, torch.Tensor)]
         self._all.setdefault(self._key(inputs), []).append((program, others if any(others) else None))
         sizes = sum(map(len, self._all.values()))
