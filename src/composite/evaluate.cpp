@@ -11,7 +11,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-ArrayRef<int64_t> shape_of(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 bool is_bool(Value v) {
   auto type = dyn_cast<RankedTensorType>(v.getType());
   return type && type.getElementType().isInteger(1);
@@ -129,6 +128,10 @@ std::optional<double> binary(Operation* op, double x, double y) {
 bool is_float(Value v) {
   auto type = dyn_cast<RankedTensorType>(v.getType());
   return type && type.hasStaticShape() && isa<FloatType>(type.getElementType());
+}
+bool is_integer(Value v) {
+  auto type = dyn_cast<RankedTensorType>(v.getType());
+  return type && type.hasStaticShape() && isa<IntegerType>(type.getElementType()) && !type.getElementType().isInteger(1);
 }
 
 bool is_pointwise(Operation* op) {

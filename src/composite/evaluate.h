@@ -30,10 +30,17 @@ struct Space {
 };
 
 inline mlir::RankedTensorType type_of(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
+inline llvm::ArrayRef<int64_t> shape_of(mlir::Value v) { return type_of(v).getShape(); }
 /// A float tensor of static shape.
 bool is_float(mlir::Value v);
+/// An integer tensor of static shape, not of bools.
+bool is_integer(mlir::Value v);
 /// f16, bf16 or less.
 inline bool is_narrow(mlir::Value v) { return type_of(v).getElementType().getIntOrFloatBitWidth() < 32; }
+/// How far what a program computes may be from a formula, relatively. Its constants are rounded to f32 at the coarsest, where a wrong fourth digit shows at 1e-5; in f16 and bf16
+/// they have 8 bits.
+constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3;
+inline double tolerance_of(mlir::Value v) { return is_narrow(v) ? kNarrowTolerance : kTolerance; }
 
 /// An operation that is evaluated element by element: arithmetic, comparisons, conversions between floats, composites with a formula.
 bool is_pointwise(mlir::Operation* op);

@@ -9,6 +9,10 @@
 
 namespace cresset::composite {
 
+/// As kTolerance, for exponentials of scores: the rounding of the scale is multiplied by them.
+constexpr double kAttentionTolerance = 1e-5;
+constexpr double kMasked = -1e4;  ///< what is added to scores to hide them, or put in their place, at the least
+
 /// What came of structures that were evaluated already, as in another layer: nothing, or what differs.
 using AttentionEvaluations = std::map<size_t, std::string>;
 

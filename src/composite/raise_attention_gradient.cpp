@@ -11,10 +11,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-5, kNarrowTolerance = 4e-3;
-constexpr double kMasked = -1e4;
-
-ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
 using Place = std::array<int64_t, 4>;  // batch, head, position, column
 
 // Places that tell views apart.
@@ -45,7 +41,7 @@ class AttentionGradient {
 
   void refresh();
   Value softmax() const { return a_.softmax->getResult(0); }
-  double tolerance() const { return narrow_ ? kNarrowTolerance : kTolerance; }
+  double tolerance() const { return narrow_ ? kNarrowTolerance : kAttentionTolerance; }
   Indices place(int64_t n, int64_t i, int64_t j) const;
   int64_t in_softmax(int64_t n, int64_t i, int64_t j) const { return ravel(place(n, i, j), shape_of(softmax())); }
   double operand(Sampler& s, size_t k, const Place& at) const { return s.get(a_.operands[k].value, a_.operands[k].element(at)); }

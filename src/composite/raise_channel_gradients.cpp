@@ -10,11 +10,9 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3;
 constexpr size_t kEnds = 8;
 constexpr int64_t kLargest = 1 << 17;  // elements that share statistics
 
-ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
 int64_t size_of(Value v) { return type_of(v).getNumElements(); }
 bool is_step(Operation* op) { return is_elementwise(op) || is_layout(op) || isa<ReduceOp, ConstantOp, IotaOp>(op); }
 
@@ -140,7 +138,7 @@ class ChannelGradientSearch {
   bool fits(ChannelGradient& found, ChannelNorm::Kind kind, int64_t groups) {
     found.norm.kind = kind, found.norm.groups = groups;
     double d = distance(found);
-    if (d <= (is_narrow(found.dx) ? kNarrowTolerance : kTolerance)) {
+    if (d <= tolerance_of(found.dx)) {
       if (narrows(found.dx, {found.norm.x, found.g, found.norm.weight})) return false;
       find_sums(found);
       return true;

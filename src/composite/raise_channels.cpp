@@ -13,9 +13,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3;
-
-ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
 bool is_step(Operation* op) { return is_pointwise(op) || is_layout(op) || isa<ReduceOp>(op); }
 }  // namespace
 
@@ -214,7 +211,7 @@ class ChannelSearch {
       if (!(norm.eps >= -1e-12 && norm.eps <= 0.1)) continue;
       norm.eps = norm.eps < 1e-14 ? 0 : tidy_number(norm.eps);
       double d = distance(norm);
-      if (d <= (is_narrow(norm.x) ? kNarrowTolerance : kTolerance)) return norm;
+      if (d <= tolerance_of(norm.x)) return norm;
       if (d < near) near = d, near_norm = norm;
     }
     return std::nullopt;

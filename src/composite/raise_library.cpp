@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3, kNear = 2e-2;
+constexpr double kNear = 2e-2;
 constexpr size_t kMostInputs = 4;
 
 Value result_of(const Reference& r) { return func::FuncOp(r.body).getBody().front().getTerminator()->getOperand(0); }
@@ -107,12 +107,12 @@ Found match(Program& program, const Reference& r, Value v, bool pointwise) {
         for (auto [u, argument] : llvm::zip(inputs, inputs_of(r))) fits &= pointwise ? u.getType() == v.getType() : u.getType() == argument.getType();
         if (!fits) continue;
         double d = pointwise ? pointwise_distance(r, v, inputs) : sampled_distance(r, v, inputs);
-        bool takes = d <= (is_narrow(v) ? kNarrowTolerance : kTolerance);
+        bool takes = d <= tolerance_of(v);
         // The farthest that fits.
         if (takes ? !narrows(v, inputs) : d < best.distance) best = {inputs, d};
       } while (std::next_permutation(order.begin(), order.end()));
     }
-    if (best.distance <= (is_narrow(v) ? kNarrowTolerance : kTolerance)) break;
+    if (best.distance <= tolerance_of(v)) break;
   }
   return best;
 }
@@ -157,7 +157,7 @@ void raise_references(Program& program, ArrayRef<Reference> references, RaiseRep
       Value v = op->getResult(0);
       Found found = match(program, r, v, pointwise);
       std::string text = where(v) + ": ";
-      if (!(found.distance <= (is_narrow(v) ? kNarrowTolerance : kTolerance))) {
+      if (!(found.distance <= tolerance_of(v))) {
         if (found.distance < kNear) {
           llvm::raw_string_ostream(text) << "nearly " << r.name << ", off by " << llvm::format("%.2g", found.distance);
           report.missed.push_back(text);

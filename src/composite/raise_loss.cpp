@@ -13,16 +13,9 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3, kNear = 0.5;
+constexpr double kNear = 0.5;
 
-ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
-bool is_integer(Value v) {
-  auto type = dyn_cast<RankedTensorType>(v.getType());
-  return type && type.hasStaticShape() && isa<IntegerType>(type.getElementType()) && !type.getElementType().isInteger(1);
-}
 bool is_step(Operation* op) { return is_elementwise(op) || is_layout(op) || isa<ReduceOp, GatherOp, IotaOp, ConstantOp, ConcatenateOp>(op); }
-
-enum Reduction { None = 0, Mean = 1, Sum = 2 };
 
 struct Loss {
   Value scores, labels, y;
@@ -78,7 +71,7 @@ struct Rows {
 };
 
 bool is_near(double found, double expected, const Loss& loss) {
-  return std::fabs(found - expected) <= (is_narrow(loss.scores) ? kNarrowTolerance : kTolerance) * std::max(0.1, std::fabs(expected));
+  return std::fabs(found - expected) <= tolerance_of(loss.scores) * std::max(0.1, std::fabs(expected));
 }
 
 // A value on the way to y that is +- what is picked of each row: the rest is a sum of it, whatever the number of classes.
@@ -203,17 +196,9 @@ void outline_loss(Program& program, Loss& loss, RaiseReport& report) {
 void raise_losses(Program& program, RaiseReport& report) {
   // Values that depend on floats and on labels; the last first.
   SmallVector<Operation*> candidates;
-  DenseSet<Value> labelled, floats;
-  for (Operation& op : program.block) {
-    if (op.getNumResults() != 1 || !is_step(&op)) continue;
-    Value v = op.getResult(0);
-    for (Value u : op.getOperands()) {
-      Operation* above = u.getDefiningOp();
-      if (labelled.contains(u) || (is_integer(u) && (!above || !is_step(above)))) labelled.insert(v);
-      if (floats.contains(u) || (is_float(u) && (!above || !is_step(above)))) floats.insert(v);
-    }
-    if (labelled.contains(v) && floats.contains(v) && is_float(v)) candidates.push_back(&op);
-  }
+  DenseSet<Value> labelled = computed_from(program.block, is_integer, is_step), floats = computed_from(program.block, is_float, is_step);
+  for (Operation& op : program.block)
+    if (op.getNumResults() == 1 && labelled.contains(op.getResult(0)) && floats.contains(op.getResult(0)) && is_float(op.getResult(0))) candidates.push_back(&op);
   if (candidates.size() > 256) candidates.erase(candidates.begin(), candidates.end() - 256);
   DenseSet<Operation*> alive;
   for (Operation& op : program.block) alive.insert(&op);

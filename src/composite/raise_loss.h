@@ -6,6 +6,8 @@
 
 namespace cresset::composite {
 
+enum Reduction { None = 0, Mean = 1, Sum = 2 };  // as in ATen
+
 void raise_losses(Program& program, RaiseReport& report);
 /// Their gradients in terms of the scores or of log probabilities.
 void raise_loss_gradients(Program& program, RaiseReport& report);

@@ -13,14 +13,7 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-6, kNarrowTolerance = 4e-3;
-
-ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
 int64_t size_of(Value v) { return type_of(v).getNumElements(); }
-bool is_integer(Value v) {
-  auto type = dyn_cast<RankedTensorType>(v.getType());
-  return type && type.hasStaticShape() && isa<IntegerType>(type.getElementType()) && !type.getElementType().isInteger(1);
-}
 bool is_softmax(Operation* op) {
   auto composite = dyn_cast<CompositeOp>(op);
   return composite && (composite.getName() == "aten.softmax" || composite.getName() == "aten.log_softmax");
@@ -28,7 +21,6 @@ bool is_softmax(Operation* op) {
 bool is_step(Operation* op) {
   return is_elementwise(op) || is_layout(op) || isa<ReduceOp, GatherOp, ScatterOp, IotaOp, ConstantOp, ConcatenateOp, PadOp>(op) || is_softmax(op);
 }
-enum Reduction { None = 0, Mean = 1, Sum = 2 };
 
 struct LossGradient {
   Value v, scores, labels, g;  // scores: none for the gradient of log probabilities; g: one number, one for each row, or none for 1
@@ -77,7 +69,7 @@ std::optional<LossGradient> inputs_of(Value v, bool whole, const DenseSet<Value>
 // Whether it is that gradient; finds the reduction and the factor.
 bool matches(LossGradient& found) {
   int64_t rows = found.rows(), classes = found.classes();
-  double tolerance = is_narrow(found.v) ? kNarrowTolerance : kTolerance;
+  double tolerance = tolerance_of(found.v);
   std::optional<double> factor;
   for (unsigned seed : {51u, 52u}) {
     Sampler s(seed);
@@ -195,16 +187,10 @@ bool outline_gradient(Program& program, LossGradient& found, RaiseReport& report
 
 void raise_loss_gradients(Program& program, RaiseReport& report) {
   SmallVector<Value> candidates;
-  DenseSet<Value> labelled;
-  for (Operation& op : program.block) {
-    if (op.getNumResults() != 1 || !is_step(&op)) continue;
-    Value v = op.getResult(0);
-    for (Value u : op.getOperands()) {
-      Operation* above = u.getDefiningOp();
-      if (labelled.contains(u) || (is_integer(u) && (!above || !is_step(above)))) labelled.insert(v);
-    }
-    if (labelled.contains(v) && is_float(v) && shape_of(v).size() > 0 && shape_of(v).back() > 1) candidates.push_back(v);
-  }
+  DenseSet<Value> labelled = computed_from(program.block, is_integer, is_step);
+  for (Operation& op : program.block)
+    for (Value v : op.getResults())
+      if (labelled.contains(v) && is_float(v) && shape_of(v).size() > 0 && shape_of(v).back() > 1) candidates.push_back(v);
   if (candidates.size() > 128) candidates.erase(candidates.begin(), candidates.end() - 128);
   DenseSet<Operation*> alive;
   for (Operation& op : program.block) alive.insert(&op);

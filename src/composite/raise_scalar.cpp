@@ -13,8 +13,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr double kTolerance = 1e-6;       // constants are rounded to f32 at the coarsest; a fourth digit shows at 1e-5
-constexpr double kNarrowTolerance = 4e-3; // in f16 and bf16 they have 8 bits
 constexpr double kNear = 2e-2;            // reported as a near miss
 
 // Dense around the bends, into the tails; off the points where formulas have corners.
@@ -190,7 +188,7 @@ void raise_scalars(Program& program, RaiseReport& report) {
       if (!few || few->size() == 1 || nearest(few_samples(), *few, f).distance > kNear) continue;
       auto values = region(samples());
       Match match = nearest(samples(), *values, f);
-      double tolerance = is_narrow(x) ? kNarrowTolerance : kTolerance;
+      double tolerance = tolerance_of(x);
       if (match.distance <= tolerance && !is_complement(op, match) && !narrows(v, {x})) best = match, best_input = x;  // the farthest wins
       else if (match.distance > tolerance && match.distance < near.first) near = {match.distance, x}, near_name = match.reference->name;
     }
@@ -393,7 +391,7 @@ void raise_scalar_gradients(Program& program, RaiseReport& report) {
         Value g = cut[0];
         if (g == v || g == x || g.getType() != v.getType() || ++tried > 6) continue;
         GradientMatch match = nearest_gradient(v, g, x);
-        double tolerance = is_narrow(x) ? kNarrowTolerance : kTolerance;
+        double tolerance = tolerance_of(x);
         // The nearest gradient: what is farther is a product of it, unless the factor belongs to a formula without parameters.
         if (match.distance <= tolerance) {
           if (narrows(v, {g, x})) break;

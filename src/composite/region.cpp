@@ -173,4 +173,12 @@ std::vector<SmallVector<Value, 2>> cuts(const Program& program, Value v, const s
   return found;
 }
 
+DenseSet<Value> computed_from(Block& block, llvm::function_ref<bool(Value)> source, llvm::function_ref<bool(Operation*)> step) {
+  DenseSet<Value> found;
+  auto is_source = [&](Value u) { return source(u) && (!u.getDefiningOp() || !step(u.getDefiningOp())); };
+  for (Operation& op : block)
+    if (op.getNumResults() == 1 && step(&op) && llvm::any_of(op.getOperands(), [&](Value u) { return found.contains(u) || is_source(u); })) found.insert(op.getResult(0));
+  return found;
+}
+
 }  // namespace cresset::composite

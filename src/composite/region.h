@@ -47,4 +47,7 @@ bool narrows(mlir::Value v, mlir::ArrayRef<mlir::Value> inputs);
 std::vector<llvm::SmallVector<mlir::Value, 2>> cuts(const Program& program, mlir::Value v, const std::function<bool(mlir::Operation*)>& step,
                                                     const std::function<bool(mlir::Value)>& stop, size_t width, size_t limit = 256);
 
+/// What steps compute from values for which `source` holds and that no step computes.
+llvm::DenseSet<mlir::Value> computed_from(mlir::Block& block, llvm::function_ref<bool(mlir::Value)> source, llvm::function_ref<bool(mlir::Operation*)> step);
+
 }  // namespace cresset::composite

@@ -8,7 +8,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-ArrayRef<int64_t> shape_of(Value v) { return type_of(v).getShape(); }
 int64_t product(ArrayRef<int64_t> shape) {
   int64_t n = 1;
   for (int64_t d : shape) n *= d;
