@@ -23,7 +23,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from . import _C, direct, operators
 from .programs import Programs, listed
-from .recorder import _NotLowered, _Recorder
+from .recorder import _NotLowered, _Recorder, recording
 
 _log = logging.getLogger(__name__)
 
@@ -102,16 +102,12 @@ class _Graph:
         self._boxed_call = True  # AOTAutograd hands over a list
 
     def record(self, inputs):
-        with torch.no_grad():
-            _C.begin_capture()
-            try:
-                stand_ins = [_stand_in(v) for v in inputs]
-                results = listed(_Recorder(self.module).run(*stand_ins))
-                tensors = [v for v in stand_ins if isinstance(v, torch.Tensor)]
-                outputs = [v for v in results if isinstance(v, torch.Tensor)]
-                program = _C.end_capture(tensors, outputs)
-            finally:
-                _C.abort_capture()
+        with torch.no_grad(), recording():
+            stand_ins = [_stand_in(v) for v in inputs]
+            results = listed(_Recorder(self.module).run(*stand_ins))
+            tensors = [v for v in stand_ins if isinstance(v, torch.Tensor)]
+            outputs = [v for v in results if isinstance(v, torch.Tensor)]
+            program = _C.captured_program(tensors, outputs)
         self.programs.add(inputs, program, results)
 
     def __call__(self, inputs):
@@ -170,13 +166,22 @@ _PIECES = {"aten.tanh", "aten.sigmoid", "aten.erf"}
 _OURS = {"cresset.linear", "cresset.composite"}
 
 
+def _is_random(node):
+    return isinstance(node.target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in node.target.tags
+
+
 def _partition(joint, inputs, **options):
-    """Forward and backward as two graphs. Results of whole operators are saved for the backward. Pieces of what is written by hand are computed again there, where raising
-    the gradient needs all of them: gelu_backward is seen from x, not from the tanh inside. Equal operators become one where they are recorded."""
+    """Forward and backward as two graphs. Results of whole operators are saved for the backward, but for those under torch.utils.checkpoint; of these what draws numbers, so that
+    the backward has the same. Pieces of what is written by hand are computed again there, where raising the gradient needs all of them: gelu_backward is seen from x, not from
+    the tanh inside. Equal operators become one where they are recorded."""
     for node in joint.graph.nodes:
         name = str(node.target).removesuffix(".default")
-        if node.op == "call_function" and (name in _OURS or _C.is_composite(name)) and name not in _PIECES:
+        if node.op != "call_function":
+            continue
+        if _is_random(node) or (node.target is operator.getitem and _is_random(node.args[0])):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+        elif (name in _OURS or _C.is_composite(name)) and name not in _PIECES:
+            node.meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)
     with torch._functorch.config.patch(ban_recompute_used_far_apart=False, ban_recompute_long_fusible_chains=False, ban_recompute_materialized_backward=False,
                                        ban_recompute_reductions=False, cse=False):
         return min_cut_rematerialization_partition(joint, inputs, **options)

@@ -14,7 +14,7 @@ import torch
 
 from . import _C
 from .programs import listed
-from .recorder import _DEVICE
+from .recorder import _DEVICE, recording
 
 _STATEFUL = {"get_rng_state", "set_rng_state", "manual_seed", "seed", "initial_seed", "set_default_dtype", "set_default_device"}
 
@@ -172,8 +172,7 @@ def _find(name):
 
 def record(graph, inputs, trains):
     """What runs the graph for inputs of these sizes, and the results that were recorded."""
-    _C.begin_capture()
-    try:
+    with recording():
         stand_ins = [_C.wrap(v.detach()).requires_grad_(trains and v.requires_grad) if isinstance(v, torch.Tensor) else v for v in inputs]
         given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
         with _as_on_cpu():
@@ -186,8 +185,6 @@ def record(graph, inputs, trains):
             program = _with_gradients(given, outputs, differentiable)
         _check_written(program, [v for v in inputs if isinstance(v, torch.Tensor)])
         return program, results
-    finally:
-        _C.abort_capture()
 
 
 def _check_written(program, tensors):

@@ -5,7 +5,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _C
-from .recorder import _DEVICE, _on_device, _Recorder
+from .recorder import _DEVICE, _on_device, _Recorder, recording
 
 
 class _Exported(torch.nn.Module):
@@ -50,8 +50,7 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
     state = dict(function.named_parameters()) | dict(function.named_buffers()) if isinstance(function, torch.nn.Module) else {}
     flat, spec = pytree.tree_flatten((args, kwargs))
     inputs = [v for v in flat if isinstance(v, torch.Tensor)] + list(state.values())
-    _C.begin_capture()
-    try:
+    with recording():
         stand_ins = [_C.wrap(t.detach()).requires_grad_(t.requires_grad) for t in inputs]
         left = iter(stand_ins)
         args, kwargs = pytree.tree_unflatten([next(left) if isinstance(v, torch.Tensor) else v for v in flat], spec)
@@ -63,5 +62,3 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
                 results = function(*args, **kwargs)
         outputs = [v for v in pytree.tree_leaves(results) if isinstance(v, torch.Tensor)]
         return _C.end_capture_as_text(stand_ins, outputs, custom_calls)
-    finally:
-        _C.abort_capture()

@@ -2,11 +2,28 @@
 longer to import than PyTorch, and every `import torch` loads this package.
 """
 
+import contextlib
 import os
 
 import torch
 
+from . import _C
+
 _DEVICE = torch.device("cresset", 0)
+
+
+@contextlib.contextmanager
+def recording():
+    """While it lasts, operators on device tensors are recorded and none of them runs. Random numbers that are asked for meanwhile are not used up: the first call draws the same as
+    later ones after the same seed."""
+    generator = torch.cresset.default_generators[0]
+    state = generator.get_state()
+    _C.begin_capture()
+    try:
+        yield
+    finally:
+        _C.abort_capture()
+        generator.set_state(state)
 
 
 def _on_device(value):

@@ -155,5 +155,4 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     return std::make_tuple(saved, stand_ins, used);
   }, py::arg("inputs"), py::arg("outputs"), py::arg("tangents"), py::arg("gradients"));
   m.def("end_capture_as_text", &trace::end_capture_as_text, py::arg("inputs"), py::arg("outputs"), py::arg("custom_calls"), release);
-  m.def("end_capture", &trace::end_capture, py::arg("inputs"), py::arg("outputs"), release);
 }

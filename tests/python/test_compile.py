@@ -85,6 +85,30 @@ def test_dropout_draws_anew_and_its_gradient_knows_the_mask():
     assert not traced_by_aot_autograd()
 
 
+def test_the_first_call_after_a_seed_draws_as_later_ones_do():
+    f = torch.compile(lambda x: F.dropout(x, 0.5), backend="cresset")
+    drawn = []
+    for _ in range(3):
+        torch.manual_seed(0)
+        drawn += [f(torch.ones(1000)), f(torch.ones(1000))]
+    assert torch.equal(drawn[0], drawn[2]) and torch.equal(drawn[2], drawn[4])
+    assert torch.equal(drawn[1], drawn[3]) and not torch.equal(drawn[0], drawn[1])
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5])
+def test_what_is_checkpointed_is_computed_again_with_the_same_mask(p):
+    torch.manual_seed(0)
+    block = Block()
+    region = lambda x: F.dropout(F.gelu(block(x)), p)
+    x = torch.randn(64, 32, requires_grad=True)
+    y = compiled(lambda x: torch.utils.checkpoint.checkpoint(region, x, use_reentrant=False))(x)
+    mask = (y != 0) / (1 - p)
+    expected = F.gelu(block(x)) * mask
+    torch.testing.assert_close(y, expected)
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), [x, *block.up.parameters()]), torch.autograd.grad(expected.sum(), [x, *block.up.parameters()]))
+    assert traced_by_aot_autograd() == 1
+
+
 def test_batch_norm_in_training_moves_its_statistics():
     torch.manual_seed(0)
     n = torch.nn
