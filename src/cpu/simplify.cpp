@@ -410,13 +410,15 @@ struct SplitLeadingReduction final : OpRewritePattern<ReduceOp> {
   }
 };
 
-struct DropBarrier final : OpRewritePattern<OptimizationBarrierOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(OptimizationBarrierOp op, PatternRewriter& r) const override {
-    r.replaceOp(op, op.getOperand());
-    return success();
+bool drop_barriers(func::FuncOp function) {
+  SmallVector<OptimizationBarrierOp> barriers;
+  function.walk([&](OptimizationBarrierOp op) { barriers.push_back(op); });
+  for (auto barrier : barriers) {
+    barrier.getResults().replaceAllUsesWith(barrier.getOperand());
+    barrier.erase();
   }
-};
+  return !barriers.empty();
+}
 
 // x - max(x), the maximum over some dimensions of x and broadcast along them.
 bool is_at_most_zero(Value v) {
@@ -470,7 +472,7 @@ void simplify(ModuleOp module) {
   rule(simplify_convolution);
   rule(simplify_dot);
   rule(simplify_scatter);
-  rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction, DropBarrier>(context);
+  rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   GreedyRewriteConfig config;
   config.enableConstantCSE(true);
@@ -483,6 +485,8 @@ void simplify(ModuleOp module) {
     merge();  // so that an operation with one user is seen as such
     (void)applyPatternsGreedily(function, frozen, config);  // stopping early is no failure: any state is as correct
     merge();
+    // What lies behind a barrier has not been merged with what is in front of it, and is computed again.
+    if (drop_barriers(function)) (void)applyPatternsGreedily(function, frozen, config);
     function.walk([](ExpOp op) {
       if (is_at_most_zero(op.getOperand())) op->setAttr(kAtMostZero, UnitAttr::get(op.getContext()));
     });

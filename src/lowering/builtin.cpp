@@ -111,6 +111,8 @@ void lower_any_outside(Builder& b, const trace::Node& n) {
   b.set_results(b.reduce<hlo::OrOp>(outside, wrap_all({}, rank_of(x)), 0));
 }
 
+void lower_barrier(Builder& b, const trace::Node&) { b.set_results(b.create<hlo::OptimizationBarrierOp>(mlir::TypeRange{b.operands[0].getType()}, mlir::ValueRange{b.operands[0]})->getResult(0)); }
+
 void lower_bitcast(Builder& b, const trace::Node&) {
   // Flat both ways; bool is a byte, which StableHLO's i1 is not.
   Value v = flat(b, b.operands[0]);
@@ -147,6 +149,7 @@ const Operator permute = CRESSET_BUILTIN(permute);
 const Operator convert = CRESSET_BUILTIN(convert);
 const Operator bitcast = CRESSET_BUILTIN(bitcast);
 const Operator expand = CRESSET_BUILTIN(expand);
+const Operator barrier = CRESSET_BUILTIN(barrier);
 const Operator any_outside = CRESSET_BUILTIN(any_outside);
 #undef CRESSET_BUILTIN
 

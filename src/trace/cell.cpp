@@ -157,14 +157,24 @@ Value Cell::content_as(at::ScalarType dtype) {
 }
 bool Cell::pending() const { return content_ && &content_.node->op() != &builtin::input; }
 
+// Nothing is gained by keeping operators on weights alone apart.
+static bool is_weight(const at::Tensor& t, const Cell& cell) { return !cell.pending() && t.requires_grad(); }
+
+static Value behind_barrier(Value v) {
+  TensorType type = v.type();
+  return make_value(builtin::barrier, {std::move(v)}, {}, std::move(type));
+}
+
 Value read(const at::Tensor& t) {
   std::lock_guard lock(trace_mutex());
   Cell& cell = Cell::of(t);
   auto sizes = t.sizes(), strides = t.strides();
-  if (cell.last_ && t.storage_offset() == 0 && cell.last_.type().dtype == t.scalar_type() && sizes == at::IntArrayRef(cell.last_sizes_) &&
+  bool fenced = recomputing() && !recording_body() && cell.content() && !cell.content().node->recomputed() && !is_weight(t, cell);
+  if (!fenced && cell.last_ && t.storage_offset() == 0 && cell.last_.type().dtype == t.scalar_type() && sizes == at::IntArrayRef(cell.last_sizes_) &&
       strides == at::IntArrayRef(cell.last_strides_))
     return cell.last_;
   Value content = cell.content_as(t.scalar_type());
+  if (fenced) content = behind_barrier(content);
   if (t.storage_offset() == 0 && t.numel() == content.type().numel() && is_dense(sizes, strides)) return reshaped(content, sizes);
   if (t.numel() == 0) return make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), at::DimVector(sizes)});
   if (t.storage_offset() == 0 && t.numel() == content.type().numel())

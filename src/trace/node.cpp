@@ -1,5 +1,8 @@
 #include "trace/node.h"
 
+#include <c10/core/GradMode.h>
+#include <torch/csrc/autograd/graph_task.h>
+
 #include <unordered_map>
 
 #include "trace/hash.h"
@@ -43,6 +46,9 @@ std::recursive_mutex& trace_mutex() {
   return *m;
 }
 
+// A backward runs without gradients, unless it is to be differentiated itself and keeps its graph for that.
+bool recomputing() { return c10::GradMode::is_enabled() && !torch::autograd::get_current_graph_task_keep_graph(); }
+
 int64_t TensorType::numel() const {
   int64_t n = 1;
   for (int64_t s : sizes) n *= s;
@@ -71,6 +77,7 @@ NodePtr NodeFactory::make(const Operator& op, Node::Operands operands, Node::Att
   node->attributes_ = std::move(attributes);
   node->types_ = std::move(types);
   node->hash_ = h;
+  node->recomputed_ = recomputing();
   node->shared_ = true;
   table().emplace(h, node.get());
   return node;

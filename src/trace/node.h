@@ -85,6 +85,7 @@ extern const Operator permute;   ///< (x) -> transposed; attribute: dims
 extern const Operator convert;   ///< (x) -> x in the result's dtype (value conversion as Tensor.to)
 extern const Operator bitcast;   ///< (x) -> the same bytes as the result's dtype; the last dimension scales by the ratio of sizes
 extern const Operator expand;    ///< (x) -> broadcast to the result's sizes (PyTorch's rules: trailing dimensions aligned)
+extern const Operator barrier;   ///< (x) -> x, which no operator is shared across
 extern const Operator any_outside;  ///< (integers) -> bool, rank 0: one is < low or >= high; attributes: low, high, and a value that is allowed, or monostate
 }  // namespace builtin
 
@@ -103,6 +104,8 @@ class Node final : public c10::intrusive_ptr_target {
   const Attributes& attributes() const { return attributes_; }
   const Types& types() const { return types_; }
   uint64_t hash() const { return hash_; }
+  /// Made while a backward computes its forward again.
+  bool recomputed() const { return recomputed_; }
 
   /// Leaves only.
   const BufferPtr& buffer() const { return buffer_; }
@@ -112,6 +115,7 @@ class Node final : public c10::intrusive_ptr_target {
  private:
   friend class NodeFactory;
   bool shared_ = false;  // in the table of pending nodes
+  bool recomputed_ = false;
   const Operator* op_ = nullptr;
   Operands operands_;
   Attributes attributes_;
@@ -132,6 +136,10 @@ class NodeFactory {
 
 /// One result nodes in short.
 Value make_value(const Operator& op, Node::Operands operands, Node::Attributes attributes, TensorType type);
+
+/// Whether a backward computes its forward again (torch.utils.checkpoint): what it reads that was there before is read through a barrier. Without it equal operators would be one, and
+/// their results kept from the forward on.
+bool recomputing();
 
 /// Guards nodes, cells and caches. Recursive: backward runs on autograd's thread, kernels call each other.
 std::recursive_mutex& trace_mutex();

@@ -35,7 +35,8 @@ bool is_leaf(const Node& n) { return &n.op() == &builtin::input || &n.op() == &b
 // Costs nothing where it is read, and a copy between two pieces.
 bool is_layout(const Node& n) {
   const Operator* op = &n.op();
-  return op == &builtin::constant || op == &builtin::window_read || op == &builtin::reshape || op == &builtin::permute || op == &builtin::expand || op == &builtin::bitcast;
+  return op == &builtin::constant || op == &builtin::window_read || op == &builtin::reshape || op == &builtin::permute || op == &builtin::expand || op == &builtin::bitcast ||
+         op == &builtin::barrier;
 }
 
 // Everything but sizes and integers.

@@ -33,3 +33,21 @@ func.func @main(%x: tensor<4x32xbf16>) -> tensor<128xbf16> {
   %s = stablehlo.tanh %r : tensor<128xbf16>
   return %s : tensor<128xbf16>
 }
+
+// What is behind a barrier is computed again; in front of it, and behind it, equal operations are one.
+// CHECK-LABEL: func.func @barrier
+// CHECK: %[[A:.*]] = stablehlo.tanh %arg0
+// CHECK: %[[B:.*]] = stablehlo.tanh %arg0
+// CHECK-NOT: stablehlo.tanh
+// CHECK: stablehlo.add %[[B]], %[[B]]
+// CHECK-NOT: barrier
+func.func @barrier(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a = stablehlo.tanh %x : tensor<4xf32>
+  %b = stablehlo.tanh %x : tensor<4xf32>
+  %front = stablehlo.multiply %a, %b : tensor<4xf32>
+  %again = stablehlo.optimization_barrier %x : tensor<4xf32>
+  %c = stablehlo.tanh %again : tensor<4xf32>
+  %d = stablehlo.tanh %again : tensor<4xf32>
+  %behind = stablehlo.add %c, %d : tensor<4xf32>
+  return %front, %behind : tensor<4xf32>, tensor<4xf32>
+}

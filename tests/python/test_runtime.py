@@ -85,6 +85,34 @@ def test_updates_wait_for_the_last_reader():
     assert len(steps) >= 2 and max(steps) < 5 * MIB and min(steps) < MIB  # of the weights, 4 MiB each, one is a temporary in the first step and none in later ones
 
 
+@pytest.mark.parametrize("reentrant, p, rows", [(False, 0.0, 512), (False, 0.5, 512), (True, 0.0, 528), (True, 0.5, 528)])  # each compiles programs of its own
+def test_what_is_checkpointed_is_computed_again(nothing_cached, reentrant, p, rows):
+    """Within one program equal operators are one, but not the forward's and those that the backward computes again."""
+    torch.manual_seed(0)
+    blocks = [torch.nn.Sequential(torch.nn.LayerNorm(256), torch.nn.Linear(256, 1024), torch.nn.GELU(), torch.nn.Dropout(p), torch.nn.Linear(1024, 256)) for _ in range(6)]
+    x = torch.randn(rows, 256)
+
+    def gradients(device, checkpointed):
+        torch.manual_seed(1)
+        known = len(torch_cresset.compile_records())
+        tensors = [x.to(device).requires_grad_(), *(w for block in blocks for w in block.to(device).parameters())]
+        y = tensors[0]
+        for block in blocks:
+            y = y + (torch.utils.checkpoint.checkpoint(block, y, use_reentrant=reentrant) if checkpointed else block(y))
+        for t in tensors:
+            t.grad = None
+        y.square().mean().backward()
+        found = [t.grad.cpu() for t in tensors]
+        return found, sum(record["arena_bytes"] for record in torch_cresset.compile_records()[known:])
+
+    kept, all_layers = gradients("cresset", False)
+    again, few_layers = gradients("cresset", True)
+    torch.testing.assert_close(again, kept)
+    if p == 0:
+        torch.testing.assert_close(again, gradients("cpu", False)[0], rtol=1e-4, atol=1e-6)
+    assert 0 < few_layers < all_layers - 4 * 2 * MIB  # the hidden layers, at least 2 MiB each, are not kept
+
+
 def test_reports_say_what_is_written_over_inputs():
     parameter = torch.nn.Parameter(torch.randn(1024, 512).to("cresset"))
     optimizer = torch.optim.AdamW([parameter], fused=True)
