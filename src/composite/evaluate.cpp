@@ -162,16 +162,18 @@ std::optional<double> element(Operation* op, ArrayRef<double> operands) {
   return result && integers && isa<DivOp>(op) ? std::trunc(*result) : result;
 }
 
-std::optional<double> constant_number(Value v) {
+// `depth`: of arithmetic that is looked through. A long chain is no constant, and is asked about at each of its links.
+static std::optional<double> constant_number(Value v, int depth) {
   while (Operation* op = v.getDefiningOp()) {
     if (isa<BroadcastInDimOp, ReshapeOp, ConvertOp>(op)) {
       v = op->getOperand(0);
       continue;
     }
     if (is_pointwise(op) && op->getNumOperands() <= 2) {
+      if (depth == 0) return std::nullopt;
       // Arithmetic on constants, as in sqrt(2 / pi). A varying operand ends it at once: one of its sides is looked at first.
-      auto last = constant_number(op->getOperand(op->getNumOperands() - 1));
-      auto first = !last ? std::nullopt : op->getNumOperands() == 1 ? last : constant_number(op->getOperand(0));
+      auto last = constant_number(op->getOperand(op->getNumOperands() - 1), depth - 1);
+      auto first = !last ? std::nullopt : op->getNumOperands() == 1 ? last : constant_number(op->getOperand(0), depth - 1);
       if (!first || isa<CompositeOp, CustomCallOp>(op)) return std::nullopt;
       return op->getNumOperands() == 1 ? unary(op, *first) : binary(op, *first, *last);
     }
@@ -186,6 +188,8 @@ std::optional<double> constant_number(Value v) {
   return std::nullopt;
 }
 
+std::optional<double> constant_number(Value v) { return constant_number(v, 8); }
+
 const Row* Evaluator::get(Value v) {
   auto it = known_.find(v);
   if (it == known_.end()) {
@@ -196,8 +200,8 @@ const Row* Evaluator::get(Value v) {
 }
 
 std::optional<Row> Evaluator::compute(Value v) {
-  if (auto number = constant_number(v)) return Row{*number};
   Operation* op = v.getDefiningOp();
+  if (auto number = op && is_pointwise(op) ? std::nullopt : constant_number(v)) return Row{*number};
   auto fail = [&] {
     obstacles_.push_back(v);
     return std::nullopt;

@@ -3,6 +3,7 @@
 #include "composite/rows.h"
 
 #include <cmath>
+#include <map>
 
 #include "llvm/Support/Format.h"
 #include "stablehlo/chlo.h"
@@ -66,13 +67,16 @@ class ScalarRegion {
     return row ? std::optional(*row) : std::nullopt;
   }
   double operator()(double x) const {
+    auto [it, added] = numbers_.insert({x, NAN});  // references ask for the same few
+    if (!added) return it->second;
     auto row = (*this)(Row{x});
-    return row ? (*row)[0] : NAN;
+    return it->second = row ? (*row)[0] : NAN;
   }
 
  private:
   Value output_, input_;
   Space space_;
+  mutable std::map<double, double> numbers_;
 };
 
 struct Match {
