@@ -13,11 +13,25 @@ namespace {
 
 const std::string kAvx2 = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt";
 const std::string kAvx512 = "+avx512f,+avx512bw,+avx512dq,+avx512vl,-prefer-256-bit";
-const std::string kTiles = ",+avx512bf16,+amx-tile,+amx-bf16";
+const std::string kPairs = ",+avx512bf16", kTiles = kPairs + ",+amx-tile,+amx-bf16";
 
 bool request_tiles() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+bool has(const Machine& machine, llvm::StringRef features) {
+  llvm::SmallVector<llvm::StringRef> each;
+  features.split(each, ',', -1, false);
+  return llvm::all_of(each, [&](llvm::StringRef f) { return !f.consume_front("+") || machine.features.lookup(f); });
+}
+// What others of the machine's name have and it lacks: virtual machines hide instructions.
+std::string lacking(const Machine& machine) {
+  llvm::SmallVector<std::string> features;
+  for (const auto& feature : machine.features)
+    if (!feature.second) features.push_back("-" + feature.first().str() + ",");
+  llvm::sort(features);
+  return llvm::join(features, "");
 }
 
 }  // namespace
@@ -35,21 +49,21 @@ llvm::Expected<Target> select_target(const std::string& name, const Machine& mac
     const char* value = std::getenv(name);
     return std::string(value ? value : "");
   };
-  auto has = [&](std::initializer_list<const char*> features) { return llvm::all_of(features, [&](const char* f) { return machine.features.lookup(f); }); };
-  bool avx2 = has({"avx2", "fma"}), avx512 = avx2 && has({"avx512f", "avx512bw", "avx512dq", "avx512vl"});
+  std::string lacks = lacking(machine);
+  bool avx2 = has(machine, kAvx2), avx512 = avx2 && has(machine, kAvx512);
   std::string wanted = !name.empty() ? name : variable("CRESSET_CPU");
-  bool tiles = avx512 && has({"avx512bf16", "amx-tile", "amx-bf16"}) && (wanted.empty() || wanted == "amx") && machine.grants_tiles();
+  bool tiles = avx512 && has(machine, kTiles) && (wanted.empty() || wanted == "amx") && machine.grants_tiles();
   if (wanted.empty()) wanted = tiles ? "amx" : avx512 ? "avx512" : avx2 ? "avx2" : "baseline";
 
   std::string emulated = variable("CRESSET_BF16_DOT");
   auto bf16_dot = emulated == "pairs" || emulated == "tiles" ? Target::Emulated : Target::None;
-  if (wanted == "amx" && tiles) return Target{wanted, machine.cpu, kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true};
+  if (wanted == "amx" && tiles) return Target{wanted, machine.cpu, lacks + kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true};
   if (wanted == "avx512" && avx512) {
-    bool pairs = has({"avx512bf16"}) && bf16_dot == Target::None;
-    return Target{wanted, machine.cpu, kAvx2 + "," + kAvx512 + (pairs ? ",+avx512bf16" : ""), 16, 32, pairs ? Target::Native : bf16_dot, emulated == "tiles"};
+    bool pairs = has(machine, kPairs) && bf16_dot == Target::None;
+    return Target{wanted, machine.cpu, lacks + kAvx2 + "," + kAvx512 + (pairs ? kPairs : ""), 16, 32, pairs ? Target::Native : bf16_dot, emulated == "tiles"};
   }
-  if (wanted == "avx2" && avx2) return Target{wanted, avx512 ? "haswell" : machine.cpu, kAvx2 + ",-avx512f", 8, 16, bf16_dot, emulated == "tiles"};
-  if (wanted == "wide") return Target{wanted, avx512 ? "haswell" : machine.cpu, avx2 ? kAvx2 + ",-avx512f" : "", 16, 32, bf16_dot, emulated == "tiles"};
+  if (wanted == "avx2" && avx2) return Target{wanted, avx512 ? "haswell" : machine.cpu, lacks + kAvx2 + ",-avx512f", 8, 16, bf16_dot, emulated == "tiles"};
+  if (wanted == "wide") return Target{wanted, avx512 ? "haswell" : machine.cpu, avx2 ? lacks + kAvx2 + ",-avx512f" : lacks, 16, 32, bf16_dot, emulated == "tiles"};
   if (wanted == "baseline") return Target{wanted, "x86-64", "", 4, 16, bf16_dot, emulated == "tiles"};
   return llvm::createStringError("CRESSET_CPU=%s: this machine has %s; choose among those", wanted.c_str(),
                                  tiles ? "amx, avx512, avx2 and baseline" : avx512 ? "avx512, avx2 and baseline" : avx2 ? "avx2 and baseline" : "baseline only");
@@ -57,7 +71,7 @@ llvm::Expected<Target> select_target(const std::string& name, const Machine& mac
 
 llvm::Expected<Target> describe_target(const std::string& name) {
   if (name == "amx") return Target{name, "sapphirerapids", kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true};
-  if (name == "avx512") return Target{name, "znver5", kAvx2 + "," + kAvx512 + ",+avx512bf16", 16, 32, Target::Native};
+  if (name == "avx512") return Target{name, "znver5", kAvx2 + "," + kAvx512 + kPairs, 16, 32, Target::Native};
   if (name == "avx2") return Target{name, "haswell", kAvx2 + ",-avx512f", 8, 16};
   return select_target(name);
 }

@@ -13,9 +13,10 @@ Machine machine(std::initializer_list<const char*> features, bool grants = true,
   for (const char* f : features) m.features[f] = true;
   return m;
 }
-const auto kAvx512 = {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"};
-const auto kPairs = {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16"};
-const auto kTiles = {"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "amx-tile", "amx-bf16"};
+const auto kAvx2 = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt"};
+const auto kAvx512 = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt", "avx512f", "avx512bw", "avx512dq", "avx512vl"};
+const auto kPairs = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16"};
+const auto kTiles = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "amx-tile", "amx-bf16"};
 
 Target chosen(const std::string& name, const Machine& m) { return llvm::cantFail(select_target(name, m)); }
 
@@ -27,7 +28,7 @@ class CpuTarget : public testing::Test {
 
 TEST_F(CpuTarget, TheBestThatTheMachineHas) {
   EXPECT_EQ(chosen("", machine({})).name, "baseline");
-  EXPECT_EQ(chosen("", machine({"avx2", "fma"})).name, "avx2");
+  EXPECT_EQ(chosen("", machine(kAvx2)).name, "avx2");
   EXPECT_EQ(chosen("", machine(kAvx512)).bf16_dot, Target::None);
   EXPECT_EQ(chosen("", machine(kPairs)).name, "avx512");
   EXPECT_EQ(chosen("", machine(kPairs)).bf16_dot, Target::Native);
@@ -69,7 +70,7 @@ TEST_F(CpuTarget, ByName) {
 }
 
 TEST_F(CpuTarget, WideVectorsOfAnyMachine) {
-  for (const Machine& m : {machine({}), machine({"avx2", "fma"}), machine(kTiles)}) {
+  for (const Machine& m : {machine({}), machine(kAvx2), machine(kTiles)}) {
     Target wide = chosen("wide", m), real = chosen("avx512", machine(kAvx512));
     EXPECT_EQ(wide.lanes, real.lanes);
     EXPECT_EQ(wide.registers, real.registers);
@@ -78,13 +79,25 @@ TEST_F(CpuTarget, WideVectorsOfAnyMachine) {
   }
 }
 
+TEST_F(CpuTarget, WhatAVirtualMachineHides) {
+  Machine m = machine(kTiles);
+  m.features["avx512fp16"] = m.features["gfni"] = false;
+  for (const char* name : {"amx", "avx512"}) {
+    std::string features = "," + chosen(name, m).features + ",";
+    EXPECT_NE(features.find(",-avx512fp16,"), std::string::npos) << features;
+    EXPECT_NE(features.find(",-gfni,"), std::string::npos) << features;
+  }
+  m.features["bmi2"] = false;
+  EXPECT_EQ(chosen("", m).name, "baseline");
+}
+
 TEST_F(CpuTarget, EmulatedTiles) {
   setenv("CRESSET_BF16_DOT", "tiles", 1);
-  Target t = chosen("", machine({"avx2", "fma"}));
+  Target t = chosen("", machine(kAvx2));
   EXPECT_EQ(t.bf16_dot, Target::Emulated);
   EXPECT_TRUE(t.tiles);
   setenv("CRESSET_BF16_DOT", "pairs", 1);
-  EXPECT_FALSE(chosen("", machine({"avx2", "fma"})).tiles);
+  EXPECT_FALSE(chosen("", machine(kAvx2)).tiles);
 }
 
 }  // namespace
