@@ -75,20 +75,29 @@ Value digamma(Builder& b, Value self) {
   });
 }
 Value erfinv(Builder& b, Value self) {
-  // A rational approximation and two steps of Newton, as ATen has it.
   return elementwise(b, [&](Value y) {
     auto polynomial = [&](Value v, std::initializer_list<double> coefficients) {
       Value sum;
       for (double c : coefficients) sum = sum ? b.add(b.mul(sum, v), c) : b.like(c, v);
       return sum;
     };
-    Value m = b.abs(y), square = b.mul(y, y);
-    Value center = b.div(b.mul(y, polynomial(square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899})),
-                         polynomial(square, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1}));
-    Value z = b.sqrt(b.neg(b.log(b.mul(b.sub(one(b, m), m), 0.5))));
-    Value tail = b.div(polynomial(z, {1.641345311, 3.429567803, -1.624906493, -1.970840454}), polynomial(z, {1.637067800, 3.543889200, 1}));
-    Value x = b.select(b.compare(Direction::LE, m, b.like(0.7, m)), center, with_sign_of(b, tail, y));
-    for (int i = 0; i < 2; ++i) x = b.sub(x, b.div(b.sub(b.erf(x), y), b.mul(b.exp(b.neg(b.mul(x, x))), M_2_SQRTPI)));
+    Value m = b.abs(y), below = b.sub(one(b, m), m), x;
+    if (element_of(y).isF64()) {
+      // A rational approximation and two steps of Newton, as ATen has it.
+      Value square = b.mul(y, y);
+      Value center = b.div(b.mul(y, polynomial(square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899})),
+                           polynomial(square, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1}));
+      Value z = b.sqrt(b.neg(b.log(b.mul(below, 0.5))));
+      Value tail = b.div(polynomial(z, {1.641345311, 3.429567803, -1.624906493, -1.970840454}), polynomial(z, {1.637067800, 3.543889200, 1}));
+      x = b.select(b.compare(Direction::LE, m, b.like(0.7, m)), center, with_sign_of(b, tail, y));
+      for (int i = 0; i < 2; ++i) x = b.sub(x, b.div(b.sub(b.erf(x), y), b.mul(b.exp(b.neg(b.mul(x, x))), M_2_SQRTPI)));
+    } else {
+      // Giles, "Approximating the erfinv function" (2011): Newton's steps would have the error of erf, many times over near 1.
+      Value w = b.neg(b.log(b.mul(below, b.add(m, 1))));
+      Value near = polynomial(b.add(w, -2.5), {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941});
+      Value far = polynomial(b.add(b.sqrt(w), -3), {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
+      x = b.mul(b.select(b.compare(Direction::LT, w, b.like(5, w)), near, far), y);
+    }
     x = b.select(b.compare(Direction::EQ, m, one(b, m)), b.mul(y, kInfinity), x);
     return b.select(b.compare(Direction::LE, m, one(b, m)), x, b.like(std::numeric_limits<double>::quiet_NaN(), x));
   }, self);

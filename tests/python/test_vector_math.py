@@ -30,6 +30,13 @@ def test_error_in_units_of_the_last_place(name):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_inverse_error_function_near_one(dtype):
+    near = 1 - torch.logspace(-7, -0.5, 4000, dtype=dtype)
+    x = torch.cat([near, -near, torch.linspace(-0.99, 0.99, 4001, dtype=dtype), torch.tensor([1.0, -1.0, 1.5, float("nan")], dtype=dtype)])
+    torch.testing.assert_close(torch.erfinv(x.to("cresset")).cpu(), torch.erfinv(x), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("shape, dim", [((33, 1037), 1), ((5, 64, 48), 1), ((7, 3), 1), ((130,), 0)])
 def test_softmax_at_the_ends(shape, dim, dtype):
     """The exponential of a row less its maximum has code of its own; nan and masked elements stay what they are."""
