@@ -208,6 +208,6 @@ def _with_gradients(inputs, outputs, differentiable):
     gradients = [g for g in gradients if g is not None]
     inputs, outputs = [t.detach() for t in inputs], [t.detach() for t in outputs]
     saved, saved_stand_ins, used = _C.partition(inputs, outputs, tangents, gradients)
-    forward = _C.captured_program(inputs, outputs + saved)
+    forward = _C.captured_program(inputs, outputs, saved)
     backward = _C.captured_program([inputs[i] for i in used] + saved_stand_ins + tangents, gradients)
     return _Training(forward, backward, differentiable, used, wanted, tangents)

@@ -126,7 +126,7 @@ void note_random(const NodePtr& seed, const NodePtr& offset) {
   if (capture().active) capture().randoms.push_back({seed, offset});
 }
 
-std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
+std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& saved) {
   std::lock_guard lock(trace_mutex());
   TORCH_CHECK(capture().active, "cresset: no capture is under way");
   auto captured = std::make_shared<CapturedProgram>();
@@ -153,7 +153,8 @@ std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&
     if (cell.pending() || (cell.content() && cell.content().node->buffer().get() != stand_in->second))
       captured->written_.push_back({int(i), result_of(cell.content())});
   }
-  for (const at::Tensor& t : outputs) {
+  std::unordered_map<const Cell*, size_t> storage_of;
+  auto show = [&](const at::Tensor& t, bool may_share) {
     CapturedProgram::Output out;
     if (t.defined()) {
       Cell& cell = Cell::of(t);
@@ -166,13 +167,21 @@ std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&
       } else {
         // Nobody wrote into it; into an empty one nobody can.
         if (!cell.content()) cell.set_content(make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), {int64_t(cell.nbytes()) / int64_t(t.itemsize())}}));
-        out.result = result_of(cell.content());
+        auto [known_storage, added] = storage_of.insert({&cell, captured->storages_.size()});
+        out.storage = known_storage->second;
+        if (added) {
+          size_t result = result_of(cell.content());
+          bool copied = !may_share && llvm::any_of(captured->storages_, [&](auto& s) { return s.result == result; });
+          captured->storages_.push_back({result, copied});
+        }
       }
     } else {
       out.input = -2;
     }
     captured->outputs_.push_back(std::move(out));
-  }
+  };
+  for (const at::Tensor& t : outputs) show(t, false);
+  for (const at::Tensor& t : saved) show(t, true);
   for (IndexCheck& check : take_checks()) {
     size_t result = result_of(check.outside);
     captured->checks_.push_back({std::move(check), result});
@@ -305,12 +314,19 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
     std::memcpy(static_cast<char*>(fresh->data()) + t.storage_offset() * int64_t(t.itemsize()), buffers[result]->data(), span(t));
     replace_bytes(cell, std::move(fresh), t.scalar_type());
   }
+  std::vector<BufferPtr> storages;
+  for (const Storage& s : storages_) {
+    storages.push_back(buffers[s.result]);
+    if (!s.copied) continue;
+    storages.back() = Buffer::allocate(buffers[s.result]->size());
+    std::memcpy(storages.back()->data(), buffers[s.result]->data(), buffers[s.result]->size());
+  }
   std::vector<at::Tensor> results;
   for (const Output& out : outputs_) {
     if (out.input == -2) results.emplace_back();
     else if (out.input >= 0) results.push_back(part_of(inputs[out.input], out.dtype, out.sizes, out.strides, out.offset));
-    else if (cpu) results.push_back(cpu_tensor(buffers[out.result], out.sizes, out.strides, out.offset, out.dtype));
-    else results.push_back(device_tensor(buffers[out.result], types_[out.result], out.sizes, out.strides, out.offset, out.dtype));
+    else if (cpu) results.push_back(cpu_tensor(storages[out.storage], out.sizes, out.strides, out.offset, out.dtype));
+    else results.push_back(device_tensor(storages[out.storage], types_[storages_[out.storage].result], out.sizes, out.strides, out.offset, out.dtype));
     if (out.conjugate) results.back() = at::_conj(results.back());
     if (out.negative) results.back() = at::_neg_view(results.back());
   }

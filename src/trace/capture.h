@@ -36,14 +36,18 @@ class CapturedProgram {
   std::vector<int> written() const;
 
  private:
-  friend std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&);
+  friend std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&, const std::vector<at::Tensor>&);
   struct Output {
-    int input = -1;     ///< the result is this input itself
-    size_t result = 0;  ///< or shows this result of the program
+    int input = -1;      ///< the result is this input itself
+    size_t storage = 0;  ///< or shows this one of storages_
     at::DimVector sizes, strides;
     int64_t offset = 0;
     at::ScalarType dtype = at::kFloat;
     bool conjugate = false, negative = false;  ///< marks of views, as PyTorch has them
+  };
+  struct Storage {
+    size_t result;  ///< of the program
+    bool copied;    ///< another one has that result for its memory
   };
   struct Leaf {
     int input = -1;  ///< which tensor's storage, or a kept leaf
@@ -59,6 +63,7 @@ class CapturedProgram {
   std::vector<Input> inputs_;
   std::vector<Leaf> leaves_;
   std::vector<Output> outputs_;
+  std::vector<Storage> storages_;
   std::vector<TensorType> types_;                   // of the program's results
   std::vector<std::pair<int, size_t>> written_;     // input, result: written back
   std::vector<std::pair<IndexCheck, size_t>> checks_;  // and the results that tell
@@ -68,8 +73,9 @@ class CapturedProgram {
 void begin_capture();
 /// Ends it: what was recorded on the stand-ins is forgotten.
 void abort_capture();
-/// A program of what has been recorded, from these stand-ins to these tensors; the capture goes on.
-std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
+/// A program of what has been recorded, from these stand-ins to these tensors; the capture goes on. Outputs share memory where the recorded tensors did, and never because
+/// their values are equal; `saved` are further results, which may share an output's memory.
+std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& saved = {});
 /// The same, and the capture's end.
 std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
 

@@ -175,6 +175,19 @@ def test_several_results_of_which_some_have_no_gradient():
     torch.testing.assert_close(again, torch.autograd.grad(expected[0], x, z)[0])
 
 
+def test_results_of_equal_value_do_not_share_memory():
+    def step(x):
+        return torch.zeros_like(x), torch.zeros_like(x), x * 2, x * 2
+
+    x = torch.randn(4, 8)
+    for graph in (step, lambda x: (*step(x), torch.linalg.svdvals(x))):  # recorded directly, and in pieces
+        results = torch.compile(graph, backend="cresset")(x)
+        results[0].add_(1)
+        results[2].zero_()
+        torch.testing.assert_close(results[1], torch.zeros_like(x))
+        torch.testing.assert_close(results[3], x * 2)
+
+
 def test_what_is_overwritten_before_the_backward_is_an_error():
     f = compiled(lambda x: torch.softmax(x, -1))
     y = f(torch.randn(8, requires_grad=True))
