@@ -104,8 +104,8 @@ bool is_cheap(const Operator& op) {
   if (!added) return it->second;
   std::string_view name = op.name;
   if (op.composite || op.body) return it->second = name == "aten::tanh" || name == "aten::sigmoid" || name == "aten::erf";  // pieces of others' spellings
-  static const std::set<std::string_view> shapes{"aten::cat", "aten::stack", "aten::constant_pad_nd", "aten::triu", "aten::tril", "aten::flip", "aten::roll", "aten::repeat"};
-  if (name.starts_with("cresset::") || shapes.count(name)) return it->second = true;
+  static const std::set<std::string_view> others{"aten::fill", "aten::zero", "aten::cat", "aten::stack", "aten::constant_pad_nd", "aten::triu", "aten::tril", "aten::flip", "aten::roll", "aten::repeat"};
+  if (name.starts_with("cresset::") || others.count(name)) return it->second = true;
   auto schema = c10::Dispatcher::singleton().findSchema({op.name, op.overload});
   return it->second = schema && (schema->hasTag(at::Tag::pointwise) || schema->hasTag(at::Tag::reduction));
 }

@@ -188,6 +188,19 @@ def test_results_of_equal_value_do_not_share_memory():
         torch.testing.assert_close(results[3], x * 2)
 
 
+def test_filled_results_may_be_overwritten_before_the_backward():
+    def step(x):
+        x = torch.nn.functional.pad(x, (1, 1))
+        x[..., 0] = 0.5
+        return x.sin(), torch.zeros(x.shape[:-1])  # setitem's gradient is zero where it wrote, of the shape and value of the second result
+
+    x = torch.randn(4, 8, requires_grad=True)
+    y, filled = torch.compile(step, backend="cresset")(x)
+    filled.add_(1)
+    (gradient,) = torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(gradient, x.cos())
+
+
 def test_what_is_overwritten_before_the_backward_is_an_error():
     f = compiled(lambda x: torch.softmax(x, -1))
     y = f(torch.randn(8, requires_grad=True))
