@@ -168,7 +168,8 @@ void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::fun
   });
 }
 
-// Squares of lanes x lanes, transposed in registers; columns beyond N repeat the last one.
+// Squares of lanes x lanes, transposed in registers; columns beyond N repeat the last one. The columns of one vector after the other's: where they lie
+// a multiple of 4 KiB apart, lines of more of them than a set of the L1 cache has ways (8) would be gone before their second half is read.
 void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel) {
   IR squares = b_.CreateAnd(b_.CreateUDiv(count, k_.i64(depth)), k_.i64(-int64_t(lanes))), end = b_.CreateAdd(k0, count);
   auto element_at = [&](IR u) { return b_.CreateAdd(k0, k_.mul(u, depth)); };
@@ -177,14 +178,13 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
     IR column = k_.add(n, k_.i64(j));
     columns.push_back(s_.n % nr ? k_.min(column, k_.i64(s_.n - 1)) : column);
   }
-  k_.loop(k_.i64(0), squares, lanes, [&](IR u) {
-    for (int v = 0; v < vectors; ++v) {
+  for (int v = 0; v < vectors; ++v)
+    k_.loop(k_.i64(0), squares, lanes, [&](IR u) {
       IRs rows;
       for (int i = 0; i < lanes; ++i) rows.push_back(column_of_b(batch, element_at(u), columns[v * lanes + i], lanes));
       k_.transpose(rows);
       for (int i = 0; i < lanes; ++i) put(rows[i], panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
-    }
-  });
+    });
   IR columns_left = s_.n % nr ? k_.min(k_.i64(nr), left) : k_.i64(nr);
   k_.loop(squares, units(count), [&](IR u) { one_row_of_b(batch, n, element_at(u), end, columns_left, b_.CreateInBoundsGEP(unit, panel, k_.mul(u, nr))); });
 }
