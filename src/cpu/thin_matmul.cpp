@@ -11,7 +11,7 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 
-constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kFewRows = 4;
+constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kLinesAhead = 4;
 constexpr int64_t kBytesOfTask = 128 << 10, kBytesBeyondCaches = 16 << 20;
 
 class ThinEmitter {
@@ -29,7 +29,7 @@ class ThinEmitter {
     rows_ = ceil_div(s_.m, ceil_div(s_.m, registers / 3));
     columns_ = std::min<int64_t>(registers / rows_, 8);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
-    block_ = round_up(std::clamp<int64_t>(kBytesOfTask / bytes_of_column, 1, s_.n), columns_);
+    block_ = pitch_ = round_up(std::clamp<int64_t>(kBytesOfTask / bytes_of_column, 1, s_.n), columns_);
     run([&](IR batch, IR n0, IR count) {
       k_.loop(k_.i64(0), count, columns_, [&](IR n) {
         k_.loop(k_.i64(0), k_.i64(s_.m), rows_, [&](IR m) { sums(batch, m, n0, n); });
@@ -37,48 +37,65 @@ class ThinEmitter {
     });
   }
   void by_rows_of_b() {
-    rows_ = std::min<int64_t>(s_.m, 2);
-    depth_ = (k_.target.registers == 32 ? 16 : 8) / rows_;  // as many elements of A as fit into registers next to B and the sums
-    // Long parts of rows are what memory is fastest at, as long as there is little to compute; else all that is in use stays in L1.
-    int64_t most = s_.m > kFewRows ? 256 : is_beyond_caches() ? 8192 : 4096 / s_.m;
+    int64_t registers = k_.target.registers == 32 ? 24 : 12, line = 64 / element_bytes(s_.b_type);
+    vectors_ = std::max<int64_t>(line / p_.lanes, 2);
+    rows_ = ceil_div(s_.m, ceil_div(s_.m, std::max<int64_t>(registers / vectors_, 1)));
+    // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways.
+    depth_ = row_of_b() * element_bytes(s_.b_type) % 4096 ? 16 : 8;
+    // Long parts of rows are what memory is fastest at; else the sums stay in L1 or near.
+    int64_t most = is_beyond_caches() ? 8192 : 2048;
     int64_t parts = round_up(ceil_div(s_.n, most), s_.batch < num_threads() ? num_threads() : 1);
-    block_ = std::max<int64_t>(round_up(ceil_div(s_.n, parts), p_.lanes), p_.lanes);
+    block_ = round_up(ceil_div(s_.n, parts), p_.lanes);
+    pitch_ = block_ + line;
     run([&](IR batch, IR n0, IR count) {
       auto* zero = llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes));
-      k_.loop(k_.i64(0), k_.i64(s_.m * block_), p_.lanes, [&](IR i) { b_.CreateAlignedStore(zero, sum_at(k_.i64(0), i), llvm::Align(p_.bytes)); });
+      k_.loop(k_.i64(0), k_.i64(s_.m * pitch_), p_.lanes, [&](IR i) { b_.CreateAlignedStore(zero, sum_at(k_.i64(0), i), llvm::Align(p_.bytes)); });
       int64_t whole = s_.k / depth_ * depth_;
       k_.loop(k_.i64(0), k_.i64(whole), depth_, [&](IR k) { add_rows(batch, k, depth_, n0, count); });
       k_.loop(k_.i64(whole), k_.i64(s_.k), [&](IR k) { add_rows(batch, k, 1, n0, count); });
     });
   }
+  // From a row of B to the next one, in elements; 0 if that varies.
+  int64_t row_of_b() {
+    IR zero = k_.i64(0), distance = b_.CreateSub(s_.b_offset(zero, k_.i64(1), zero), s_.b_offset(zero, zero, zero));
+    auto* constant = llvm::dyn_cast<llvm::ConstantInt>(distance);
+    return constant ? constant->getSExtValue() : 0;
+  }
+  // Adds `depth` rows of B, times elements of A, to all rows of sums, a few columns after the other: those of B come from memory once, and sums are in registers meanwhile.
   void add_rows(IR batch, IR k0, int64_t depth, IR n0, IR count) {
-    for (int64_t m0 = 0; m0 < s_.m; m0 += rows_) {
-      int64_t rows = std::min(rows_, s_.m - m0);
-      IRs a;
-      for (int64_t i = 0; i < rows; ++i)
-        for (int64_t d = 0; d < depth; ++d) a.push_back(p_.load_a(batch, k_.i64(m0 + i), k_.add(k0, k_.i64(d)), 1));
-      auto add = [&](IR n, int lanes) {
+    auto add = [&](int64_t m0, int64_t rows, IR n, int64_t vectors, int lanes) {
+      auto* type = k_.vector(p_.type, lanes);
+      IRs addresses, sums;
+      for (int64_t at = 0; at < rows * vectors; ++at) {
+        addresses.push_back(sum_at(k_.i64(m0 + at / vectors), k_.add(n, k_.i64(at % vectors * lanes))));
+        sums.push_back(b_.CreateAlignedLoad(type, addresses.back(), llvm::Align(p_.bytes)));
+      }
+      for (int64_t d = 0; d < depth; ++d) {
         IRs b;
-        for (int64_t d = 0; d < depth; ++d) b.push_back(p_.load_b(batch, k_.add(k0, k_.i64(d)), b_.CreateAdd(n0, n), lanes));
+        IR k = k_.add(k0, k_.i64(d));
+        for (int64_t v = 0; v < vectors; ++v) b.push_back(p_.load_b(batch, k, b_.CreateAdd(n0, k_.add(n, k_.i64(v * lanes))), lanes));
         for (int64_t i = 0; i < rows; ++i) {
-          IR address = sum_at(k_.i64(m0 + i), n);
-          IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), address, llvm::Align(p_.bytes));
-          for (int64_t d = 0; d < depth; ++d) sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {k_.splat(a[i * depth + d], lanes), b[d], sum});
-          b_.CreateAlignedStore(sum, address, llvm::Align(p_.bytes));
+          IR x = k_.splat(p_.load_a(batch, k_.i64(m0 + i), k, 1), lanes);
+          for (int64_t v = 0; v < vectors; ++v) {
+            IR& sum = sums[i * vectors + v];
+            sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, b[v], sum});
+          }
         }
-      };
-      // Short parts: the hardware does not learn where the next one is.
-      bool prefetches = m0 == 0 && s_.m > kFewRows;
-      int64_t line = 64 / element_bytes(s_.b_type);
-      IR lines = prefetches ? b_.CreateAnd(count, k_.i64(-line)) : k_.i64(0);
-      if (prefetches)
-        k_.loop(k_.i64(0), lines, line, [&](IR n) {
-          for (int64_t d = 0; d < depth; ++d) prefetch_b(batch, k_.add(k0, k_.i64(depth + d)), b_.CreateAdd(n0, n));
-          for (int64_t at = 0; at < line; at += p_.lanes) add(k_.add(n, k_.i64(at)), p_.lanes);
-        });
-      IR left = b_.CreateSub(count, lines);
-      k_.along(left, p_.lanes, [&](IR n, int lanes) { add(k_.add(lines, n), lanes); });
-    }
+      }
+      for (auto [sum, address] : llvm::zip(sums, addresses)) b_.CreateAlignedStore(sum, address, llvm::Align(p_.bytes));
+    };
+    auto add_to_all = [&](IR n, int64_t vectors, int lanes) {
+      for (int64_t m0 = 0; m0 < s_.m; m0 += rows_) add(m0, std::min(rows_, s_.m - m0), n, vectors, lanes);
+    };
+    int64_t line = 64 / element_bytes(s_.b_type), step = vectors_ * p_.lanes;
+    IR whole = k_.mul(b_.CreateUDiv(count, k_.i64(step)), step);
+    k_.loop(k_.i64(0), whole, step, [&](IR n) {
+      // So many rows at once are more than the hardware follows.
+      for (int64_t d = 0; d < depth; ++d)
+        for (int64_t j = 0; j < step; j += line) prefetch_b(batch, k_.add(k0, k_.i64(d)), b_.CreateAdd(n0, k_.add(n, k_.i64(kLinesAhead * line + j))));
+      add_to_all(n, vectors_, p_.lanes);
+    });
+    k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes); });
   }
   bool is_beyond_caches() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondCaches; }
   void prefetch_b(IR batch, IR k, IR n) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n))); }
@@ -88,7 +105,7 @@ class ThinEmitter {
     int64_t blocks = ceil_div(s_.n, block_);
     c_.kernel.tasks = s_.batch * blocks;
     c_.kernel.cost = double(s_.batch) * s_.n * s_.k * element_bytes(s_.b_type);
-    c_.kernel.scratch_bytes = (s_.m + rows_) * block_ * p_.bytes;
+    c_.kernel.scratch_bytes = (s_.m + rows_) * pitch_ * p_.bytes;
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {s_.batch, blocks}, task);
       IR n0 = k_.mul(at[1].base, block_), count = k_.min(k_.i64(block_), b_.CreateSub(k_.i64(s_.n), n0));
@@ -97,7 +114,7 @@ class ThinEmitter {
     });
   }
 
-  IR sum_at(IR m, IR n) { return b_.CreateInBoundsGEP(p_.type, k_.scratch(), b_.CreateAdd(k_.mul(m, block_), n)); }
+  IR sum_at(IR m, IR n) { return b_.CreateInBoundsGEP(p_.type, k_.scratch(), b_.CreateAdd(k_.mul(m, pitch_), n)); }
 
   void sums(IR batch, IR m, IR n0, IR n) {
     IRs rows, columns;
@@ -107,6 +124,9 @@ class ThinEmitter {
     bool keep_a = rows_ < columns_;
     // A column is too short for the hardware to run far enough ahead of the multiply-adds; closer than memory that does not show.
     bool prefetches = s_.m > 1 && is_beyond_caches();
+    // Each group of rows asks for its share, so that memory is busy all the time.
+    int64_t groups = ceil_div(s_.m, rows_);
+    auto share = [&](IR k) { return groups == 1 ? k : b_.CreateUDiv(b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(rows_)), s_.k), k), k_.i64(groups)); };
     // What lies before a whole vector's end is multiplied in units, the rest element by element.
     auto add = [&](IR k, bool by_vectors, ArrayRef<IR> sums) {
       auto a = [&](int64_t i) { return by_vectors ? p_.row_of_a(batch, rows[i], k, p_.lanes) : p_.load_a(batch, rows[i], k, 1); };
@@ -126,7 +146,7 @@ class ThinEmitter {
     int64_t width = p_.lanes * p_.depth, line = std::max<int64_t>(64 / element_bytes(s_.b_type) / width, 1);  // elements of a vector, vectors of a line
     auto multiply = [&](int64_t from, int64_t to, int64_t vectors, IRs init) {
       return k_.loop(k_.i64(from), k_.i64(to), std::max<int64_t>(width * vectors, 1), init, [&](IR k, ArrayRef<IR> sums) {
-        if (prefetches && vectors == line) for (IR c : columns) prefetch_b(batch, k, b_.CreateAdd(c, k_.i64(columns_)));
+        if (prefetches && vectors == line) for (IR c : columns) prefetch_b(batch, share(k), b_.CreateAdd(c, k_.i64(columns_)));
         IRs next(sums.begin(), sums.end());
         for (int64_t v = 0; v < vectors; ++v) next = add(k_.add(k, k_.i64(v * width)), true, next);
         return vectors ? next : add(k, false, next);
@@ -157,7 +177,8 @@ class ThinEmitter {
   llvm::IRBuilder<>& b_;
   const MatmulSpec& s_;
   Panels p_;
-  int64_t rows_ = 1, columns_ = 1, depth_ = 1, block_ = 1;  // of a step; columns of a task
+  int64_t rows_ = 1, columns_ = 1, vectors_ = 1, depth_ = 1;  // of a step
+  int64_t block_ = 1, pitch_ = 1;  // columns of a task, from one row of its sums to the next
 };
 
 }  // namespace
