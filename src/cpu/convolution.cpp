@@ -126,7 +126,7 @@ class ImplicitProduct {
     spec.store_vectors = product_shape(op_).has_value() && !is_phase();
     spec.store = [&](IR group, IR m, IR n, IR sum, int lanes) { store(k_.add(k_.mul(group, g_.features), m), n, sum, lanes); };
     spec.streams = epilogue_streams(c_.fusion);
-    if (spec.store_vectors) spec.prefetch = [&](IR group, IR m, IR n) { ask_for(k_.add(k_.mul(group, g_.features), m), n); };
+    if (spec.store_vectors) spec.prefetch = [&](IR group, IR m, IR n, bool to_write) { ask_for(k_.add(k_.mul(group, g_.features), m), n, to_write); };
     emit_matmul(c_, spec);
   }
 
@@ -161,9 +161,9 @@ class ImplicitProduct {
     });
   }
   // Asks for what the epilogue reads from position n on.
-  void ask_for(IR feature, IR n) {
-    if (features_first()) return prefetch_epilogue(c_, feature, n);
-    prefetch_epilogue(c_, k_.add(k_.mul(b_.CreateUDiv(n, k_.i64(image_size_)), g_.groups * g_.features), feature), b_.CreateURem(n, k_.i64(image_size_)));
+  void ask_for(IR feature, IR n, bool to_write) {
+    if (features_first()) return prefetch_epilogue(c_, feature, n, to_write);
+    prefetch_epilogue(c_, k_.add(k_.mul(b_.CreateUDiv(n, k_.i64(image_size_)), g_.groups * g_.features), feature), b_.CreateURem(n, k_.i64(image_size_)), to_write);
   }
   bool features_first() { return op_.getDimensionNumbers().getOutputFeatureDimension() == 0; }
   // Whether positions n … n + lanes - 1 (as far as they exist) belong to one image.

@@ -25,12 +25,15 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
   for (Value v : c.fusion.outputs) k.store(element(v), e.emit(v, at), c.buffer(v), e.offset(space, at).base, lanes);
 }
 
-void prefetch_epilogue(KernelContext& c, IR row, IR column) {
+void prefetch_epilogue(KernelContext& c, IR row, IR column, bool to_write) {
   auto& k = c.k;
   int64_t elements = shaped(c.fusion.product->getResult(0)).getNumElements(), columns = product_shape(c.fusion.product)->columns;
-  for (Value v : c.fusion.inputs)
+  auto ask = [&](Value v) {
     if (shaped(v).getNumElements() == elements && !llvm::is_contained(c.fusion.product->getOperands(), v))
-      k.prefetch(k.b.CreateGEP(k.memory_type(element(v)), c.buffer(v), k.add(k.mul(row, columns), column)));
+      k.prefetch(k.b.CreateGEP(k.memory_type(element(v)), c.buffer(v), k.add(k.mul(row, columns), column)), to_write);
+  };
+  if (to_write) llvm::for_each(c.fusion.outputs, ask);
+  else llvm::for_each(c.fusion.inputs, ask);
 }
 
 int epilogue_streams(const Fusion& fusion) {

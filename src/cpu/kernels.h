@@ -41,7 +41,7 @@ struct KernelContext {
 /// Writes what a product's fusion writes at one row and `lanes` columns of its result, whose elements `sum` has.
 void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes);
 /// Asks for the lines that it will read there, of arrays as large as the result.
-void prefetch_epilogue(KernelContext& c, IR row, IR column);
+void prefetch_epilogue(KernelContext& c, IR row, IR column, bool to_write);
 /// The arrays as large as the result that this reads and writes.
 int epilogue_streams(const Fusion& fusion);
 

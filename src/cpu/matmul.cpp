@@ -118,7 +118,7 @@ class MatmulEmitter {
         k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) {
           k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
             // The next row's: the hardware sees each row's part begin anew.
-            if (s_.prefetch) s_.prefetch(batch, k_.add(b_.CreateAdd(b_.CreateAdd(m0, m), i), k_.i64(1)), b_.CreateAdd(n0, n));
+            if (s_.prefetch) s_.prefetch(batch, k_.add(b_.CreateAdd(b_.CreateAdd(m0, m), i), k_.i64(1)), b_.CreateAdd(n0, n), false);
             write_row(at, m, i, n, sums_of(m, n));
           });
         });
@@ -180,8 +180,15 @@ class MatmulEmitter {
     };
     if (keeps_block())
       for (int64_t at = 0; at < mr_ * nr_ * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
-    if (s_.prefetch && !by_rows() && s_.streams > 1) {
-      auto ask = [&] { for (int64_t i = 0; i < mr_; ++i) s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), b_.CreateAdd(at.n0, n)); };
+    if (s_.prefetch && !by_rows()) {
+      // The last element of each line: where rows begin within a line, its first ones came with the panel before.
+      constexpr int64_t kLine = 16;
+      auto ask = [&] {
+        for (int64_t i = 0; i < mr_; ++i)
+          for (int64_t j = 0; j < nr_; j += kLine)
+            for (bool to_write : {false, true})
+              s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), k_.add(b_.CreateAdd(at.n0, n), k_.i64(std::min(j + kLine, nr_) - 1)), to_write);
+      };
       if (is_split()) k_.when(complete, ask);
       else ask();
     }

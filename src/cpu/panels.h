@@ -37,8 +37,8 @@ struct MatmulSpec {
   /// Takes the elements n, n + 1, … of a row of C, once each; vectors only if it says so.
   std::function<void(IR batch, IR m, IR n, IR sum, int lanes)> store;
   bool store_vectors = true;
-  /// Asks for the memory that `store` will read there; may be absent.
-  std::function<void(IR batch, IR m, IR n)> prefetch;
+  /// Asks for the memory that `store` will read there, or write; may be absent.
+  std::function<void(IR batch, IR m, IR n, bool to_write)> prefetch;
   bool may_use_tiles = true;  ///< of AMX: only for who multiplies through Panels::multiply_tiles()
   /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
   int streams = 1;
