@@ -180,14 +180,16 @@ class MatmulEmitter {
     };
     if (keeps_block())
       for (int64_t at = 0; at < mr_ * nr_ * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
-    if (s_.prefetch && !by_rows()) {
+    bool writes_memory = s_.batch * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondCaches;
+    if (s_.prefetch && !by_rows() && (s_.streams > 1 || writes_memory)) {
       // The last element of each line: where rows begin within a line, its first ones came with the panel before.
       constexpr int64_t kLine = 16;
       auto ask = [&] {
         for (int64_t i = 0; i < mr_; ++i)
           for (int64_t j = 0; j < nr_; j += kLine)
             for (bool to_write : {false, true})
-              s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), k_.add(b_.CreateAdd(at.n0, n), k_.i64(std::min(j + kLine, nr_) - 1)), to_write);
+              if (!to_write || writes_memory)
+                s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), k_.add(b_.CreateAdd(at.n0, n), k_.i64(std::min(j + kLine, nr_) - 1)), to_write);
       };
       if (is_split()) k_.when(complete, ask);
       else ask();

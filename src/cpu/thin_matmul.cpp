@@ -12,7 +12,7 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kLinesAhead = 4;
-constexpr int64_t kBytesOfTask = 128 << 10, kBytesBeyondCaches = 16 << 20;
+constexpr int64_t kBytesOfTask = 128 << 10;
 
 class ThinEmitter {
  public:
