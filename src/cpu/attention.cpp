@@ -88,6 +88,7 @@ std::optional<Fusion::Kind> attention_kind(Operation* operation) {
 bool reads_window(Operation* product, unsigned operand) {
   auto op = dyn_cast<CompositeOp>(product);
   if (!op) return true;
+  if (is_grouped_product(op)) return operand < 2;
   auto o = attention_operands(op);
   Value v = op.getOperand(operand);
   return o && v != o->mask && v != o->seed && v != o->offset;

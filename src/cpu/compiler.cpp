@@ -376,7 +376,7 @@ LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_p
     if (!function.isPrivate()) function.walk([&](CompositeOp op) { outer.insert(op); });
   return composite::decompose(module, [&](CompositeOp op) {
     auto choice = composite::choose_kernel(op);
-    bool ours = !choice.kernel && attention_kind(op);
+    bool ours = !choice.kernel && composite_kind(op);
     if (outer.erase(op) || choice.kernel || ours) report.add(op, choice.kernel ? "kernel " + choice.provider : ours ? "kernel cresset" : "decomposed", choice.reason);
     if (choice.kernel) foreign[op] = std::move(choice.kernel);
     return !foreign.contains(op) && !ours && !is_random_bits(op);

@@ -47,7 +47,58 @@ Dims select(const View& view, ArrayRef<int64_t> dims) {
 
 }  // namespace
 
+bool is_grouped_product(Operation* operation) {
+  auto op = dyn_cast_or_null<CompositeOp>(operation);
+  if (!op || op.getName() != "aten._grouped_mm" || op.getNumOperands() != 3 || op.getNumResults() != 1) return false;
+  auto a = shaped(op.getOperand(0)), b = shaped(op.getOperand(1)), ends = shaped(op.getOperand(2)), result = shaped(op.getResult(0));
+  Type type = result.getElementType();
+  if (!(type.isF32() || type.isBF16() || type.isF16()) || a.getElementType() != type || b.getElementType() != type || !ends.getElementType().isInteger(32)) return false;
+  for (auto t : {a, b, ends, result})
+    if (!t.getNumElements()) return false;
+  int64_t ra = a.getRank(), rb = b.getRank(), groups = ends.getDimSize(0);
+  auto is_batch = [&](RankedTensorType t) { return t.getRank() == 2 || (t.getRank() == 3 && t.getDimSize(0) == groups); };
+  return ends.getRank() == 1 && (ra == 2 || rb == 2) && is_batch(a) && is_batch(b) && a.getDimSize(ra - 1) == b.getDimSize(rb - 2) &&
+         result.getRank() == (ra == rb ? 3 : 2);
+}
+
+// Groups of the rows of A, of the columns of B, or of what is summed: where they end is known only when it runs.
+static llvm::Error emit_grouped_product(KernelContext& c) {
+  auto& k = c.k;
+  auto op = mlir::cast<CompositeOp>(c.fusion.product);
+  auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
+  auto a = view_of(op.getOperand(0), is_buffer), b = view_of(op.getOperand(1), is_buffer);
+  if (!a || !b) return llvm::createStringError("aten._grouped_mm: an operand has no strided form");
+  auto offset = [&k](const View& v, IR batch, IR row, IR column) {
+    size_t rank = v.shape.size();
+    IR at = k.add(k.i64(v.offset), k.add(k.mul(row, v.strides[rank - 2]), k.mul(column, v.strides[rank - 1])));
+    return rank == 3 ? k.add(at, k.mul(batch, v.strides[0])) : at;
+  };
+  bool of_rows = a->shape.size() == 2 && b->shape.size() == 3, of_columns = a->shape.size() == 3;
+  MatmulSpec spec;
+  spec.batch = shaped(op.getOperand(2)).getDimSize(0);
+  spec.m = a->shape[a->shape.size() - 2], spec.k = a->shape.back(), spec.n = b->shape.back();
+  spec.a_type = element(op.getOperand(0)), spec.b_type = element(op.getOperand(1)), spec.type = element(op.getResult(0));
+  spec.a = c.buffer(a->base), spec.b = c.buffer(b->base);
+  spec.a_offset = [&](IR batch, IR row, IR kk) { return offset(*a, batch, row, kk); };
+  spec.b_offset = [&](IR batch, IR kk, IR column) { return offset(*b, batch, kk, column); };
+  spec.a_unit_k = a->strides.back() == 1, spec.a_unit_m = a->strides[a->strides.size() - 2] == 1;
+  spec.b_unit_n = b->strides.back() == 1, spec.b_unit_k = b->strides[b->strides.size() - 2] == 1;
+  auto row_of = [&](IR batch, IR row) { return of_rows || of_columns ? row : k.add(k.mul(batch, spec.m), row); };
+  spec.store = [&](IR batch, IR row, IR column, IR sum, int lanes) { emit_epilogue(c, row_of(batch, row), column, sum, lanes); };
+  spec.streams = epilogue_streams(c.fusion);
+  spec.prefetch = [&](IR batch, IR row, IR column) { prefetch_epilogue(c, row_of(batch, row), column); };
+  spec.may_use_tiles = false;
+  spec.ends = c.buffer(op.getOperand(2));
+  spec.groups = of_rows || of_columns ? MatmulSpec::Rows : MatmulSpec::Depth;
+  if (!of_columns) return emit_matmul(c, spec), llvm::Error::success();
+  MatmulSpec other = exchanged(spec);
+  other.prefetch = nullptr;
+  emit_matmul(c, other);
+  return llvm::Error::success();
+}
+
 llvm::Error emit_dot(KernelContext& c) {
+  if (is_grouped_product(c.fusion.product)) return emit_grouped_product(c);
   auto& k = c.k;
   auto op = mlir::cast<DotGeneralOp>(c.fusion.product);
   auto dims = op.getDotDimensionNumbers();

@@ -108,7 +108,7 @@ class Fuser {
                     .Case("select_and_scatter", Fusion::SelectAndScatter)
                     .Case("scatter", Fusion::Scatter)
                     .Case("sort", Fusion::Sort)
-                    .Case("composite", is_foreign_(op) ? Fusion::Composite : attention_kind(op).value_or(Fusion::Composite))
+                    .Case("composite", is_foreign_(op) ? Fusion::Composite : composite_kind(op).value_or(Fusion::Composite))
                     .Default(std::nullopt);
     if (!kind) return op->emitOpError("is not supported by the CPU compiler");
     if (Fusion* user = epilogue_of(op, uses)) {
@@ -350,7 +350,13 @@ Operation* simple_reducer(Block& body) {
   return straight || swapped ? &op : nullptr;
 }
 
+std::optional<Fusion::Kind> composite_kind(Operation* op) { return is_grouped_product(op) ? std::optional(Fusion::Dot) : attention_kind(op); }
+
 std::optional<ProductShape> product_shape(Operation* op) {
+  if (is_grouped_product(op)) {
+    int64_t columns = shaped(op->getResult(0)).getShape().back();
+    return ProductShape{shaped(op->getResult(0)).getNumElements() / columns, columns};
+  }
   if (auto dot = dyn_cast<DotGeneralOp>(op)) {
     auto dims = dot.getDotDimensionNumbers();
     auto rhs = shaped(dot.getRhs());

@@ -63,9 +63,12 @@ struct ProductShape {
 std::optional<ProductShape> product_shape(mlir::Operation* product);
 
 /// The kind of kernel for this composite, if there is one, so that it need not be decomposed.
+std::optional<Fusion::Kind> composite_kind(mlir::Operation* op);
 std::optional<Fusion::Kind> attention_kind(mlir::Operation* op);
+/// Whether it is aten._grouped_mm with groups: a product that the compiler has a kernel for.
+bool is_grouped_product(mlir::Operation* op);
 
-/// Whether the product reads this operand through strides: everything but an attention's mask and seed.
+/// Whether the product reads this operand through strides: everything but an attention's mask and seed, and the ends of groups.
 bool reads_window(mlir::Operation* product, unsigned operand);
 
 /// In the order of execution; `is_foreign` tells the composites that somebody else's kernel runs. Fails, with an error at it, on an

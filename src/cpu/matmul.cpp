@@ -31,10 +31,13 @@ class MatmulEmitter {
   MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(c.k, s, most_rows(c.k, s)), mr_(p_.mr), nr_(p_.nr) {}
 
   void emit() {
-    c_.kernel.cost = 0.25 * s_.batch * s_.m * s_.n * s_.k / (p_.grid ? 16 : p_.depth);
+    // Groups share the rows, or K.
+    c_.kernel.cost = 0.25 * (s_.groups ? 1 : s_.batch) * s_.m * s_.n * s_.k / (p_.grid ? 16 : p_.depth);
     choose_blocks();
-    int64_t m_blocks = ceil_div(s_.m, mc_), n_blocks = ceil_div(s_.n, nb_);
-    c_.kernel.tasks = s_.batch * m_blocks * n_blocks;
+    // Each group's last block may have fewer rows, and what no group has is one more.
+    bool by_groups = s_.groups == MatmulSpec::Rows;
+    int64_t m_blocks = by_groups ? s_.m / mc_ + std::min(s_.batch + 1, s_.m) : ceil_div(s_.m, mc_), n_blocks = ceil_div(s_.n, nb_), batch = by_groups ? 1 : s_.batch;
+    c_.kernel.tasks = batch * m_blocks * n_blocks;
 
     auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); };
     packed_a_ = reserve(in_place_ ? 0 : mc_ * p_.padded(kc_) / p_.depth);
@@ -44,8 +47,17 @@ class MatmulEmitter {
     IR end = k_.min(k_.end(), k_.i64(c_.kernel.tasks));  // other products of the kernel may have more
     if (p_.grid) p_.registers->configure();
     k_.loop(k_.begin(), end, [&](IR task) {
-      auto at = delinearise(k_, {s_.batch, n_blocks, m_blocks}, task);
-      block(at[0].base, k_.mul(at[2].base, mc_), k_.mul(at[1].base, nb_));
+      auto at = delinearise(k_, {batch, n_blocks, m_blocks}, task);
+      IR n0 = k_.mul(at[1].base, nb_), n = part(s_.n, nb_, n0);
+      if (by_groups) {
+        Block rows = block_of_group(at[2].base);
+        rows.n0 = n0, rows.n = n;
+        return k_.when(b_.CreateICmpSGT(rows.m, k_.i64(0)), [&] { block(rows); });
+      }
+      IR m0 = k_.mul(at[2].base, mc_);
+      Block whole{at[0].base, m0, n0, nullptr, part(s_.m, mc_, m0), n, nullptr, k_.i64(0), k_.i64(s_.k)};
+      if (s_.groups) whole.k_begin = end_of_group(k_.add(whole.batch, k_.i64(-1)), s_.k), whole.k_end = end_of_group(whole.batch, s_.k);
+      block(whole);
     });
     if (p_.grid) p_.registers->release();
   }
@@ -56,13 +68,16 @@ class MatmulEmitter {
     // A panel of B takes half of the L1 cache, or three quarters with tiles of fewer rows, which read less of A.
     int64_t panel = (p_.grid ? 32 : many ? 36 : p_.vectors > 2 ? 24 : 16) * 1024;
     kc_ = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1));
+    // Of groups, blocks are as large as one of them would be if all were equal, or large enough to pay for packing B.
+    int64_t m = s_.groups == MatmulSpec::Rows ? std::min(std::max(ceil_div(s_.m, s_.batch), kRowsOfGroup), s_.m) : s_.m;
+    int64_t batch = s_.groups == MatmulSpec::Rows ? ceil_div(s_.m, m) : s_.batch;
     // Each row of blocks packs its part of B again and each column its part of A: large blocks, in as many tasks as keep all threads busy to the end.
     // That packed A then comes from L3 does not show, it is read in order.
     int64_t threads = c_.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1;
     double best = 0;
     auto consider = [&](int64_t mc, int64_t nb) {
       int64_t pack_a = p_.grid ? 100 : 12, pack_b = p_.grid ? 100 : packs_block() ? 28 : 12;  // multiply-adds in the time of packing an element; windows are looked for in the input
-      int64_t tasks = s_.batch * ceil_div(s_.m, mc) * ceil_div(s_.n, nb);
+      int64_t tasks = batch * ceil_div(m, mc) * ceil_div(s_.n, nb);
       double waiting = threads > 1 ? 0.05 : 0;  // for the last task, in tasks
       double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + pack_a * mc + pack_b * nb);
       if (!mc_ || time < best) best = time, mc_ = mc, nb_ = nb;
@@ -74,12 +89,13 @@ class MatmulEmitter {
     // Tiles take an element of A from L2 every other cycle: there it is to stay, next to sums or, where these are complete after one block of K, without them.
     int64_t most_columns = packs_block() ? (p_.grid ? 256 : many ? 480 : 400) : (many ? 960 : 1024);
     int64_t rows = p_.grid ? (is_split() ? 512 : 1024) : packs_block() ? (many ? 384 : 264) : (many ? 768 : 512);
-    parts(s_.m, by_rows() ? 192 : rows, mr_, 2 * threads, [&](int64_t mc) {
+    parts(m, by_rows() ? 192 : rows, mr_, 2 * threads, [&](int64_t mc) {
       parts(s_.n, most_columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
     // Few columns use an element of A too seldom to pay for packing it.
     in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && k_.memory_type(s_.a_type) == p_.unit;
   }
+  static constexpr int64_t kRowsOfGroup = 192;
   int64_t run() const { return s_.k_run ? s_.k_run : s_.k; }
   bool is_split() const { return s_.k > std::min(kc_, run()); }
   bool by_rows() const { return s_.streams > 3; }
@@ -101,18 +117,49 @@ class MatmulEmitter {
   struct Block {
     IR batch, m0, n0, k0;  // its first element
     IR m, n, k;            // its size
+    IR k_begin, k_end;     // of the sum, which may be empty
   };
+  IR part(int64_t all, int64_t size, IR from) { return all % size == 0 ? k_.i64(size) : k_.min(k_.i64(size), b_.CreateSub(k_.i64(all), from)); }
+  // 0 before the first one, and never beyond `size`.
+  IR end_of_group(IR group, int64_t size) {
+    auto* i32 = b_.getInt32Ty();
+    IR none = b_.CreateICmpSLT(group, k_.i64(0)), end = b_.CreateLoad(i32, b_.CreateInBoundsGEP(i32, s_.ends, b_.CreateSelect(none, k_.i64(0), group)));
+    end = k_.min(b_.CreateSExt(end, b_.getInt64Ty()), k_.i64(size));
+    return b_.CreateSelect(b_.CreateOr(none, b_.CreateICmpSLT(end, k_.i64(0))), k_.i64(0), end);
+  }
+  // Rows and group of this one of all blocks, or no rows. What no group has comes last, and is the sum of nothing.
+  Block block_of_group(IR wanted) {
+    IR zero = k_.i64(0), last = k_.i64(s_.batch - 1);
+    IRs found = k_.loop(zero, k_.i64(s_.batch + 1), 1, {zero, zero, zero, zero, zero}, [&](IR group, ArrayRef<IR> v) -> IRs {
+      IR begin = v[0], before = v[1];
+      IR end = b_.CreateSelect(b_.CreateICmpSGT(group, last), k_.i64(s_.m), end_of_group(k_.min(group, last), s_.m));
+      end = b_.CreateSelect(b_.CreateICmpSLT(end, begin), begin, end);
+      IR behind = b_.CreateAdd(before, b_.CreateUDiv(b_.CreateAdd(b_.CreateSub(end, begin), k_.i64(mc_ - 1)), k_.i64(mc_)));
+      IR here = b_.CreateAnd(b_.CreateICmpSGE(wanted, before), b_.CreateICmpSLT(wanted, behind)), first = b_.CreateAdd(begin, k_.mul(b_.CreateSub(wanted, before), mc_));
+      return {end, behind, b_.CreateSelect(here, group, v[2]), b_.CreateSelect(here, first, v[3]), b_.CreateSelect(here, k_.min(k_.i64(mc_), b_.CreateSub(end, first)), v[4])};
+    });
+    IR none = b_.CreateICmpSGT(found[2], last);
+    return {k_.min(found[2], last), found[3], nullptr, nullptr, found[4], nullptr, nullptr, zero, b_.CreateSelect(none, zero, k_.i64(s_.k))};
+  }
 
-  void block(IR batch, IR m0, IR n0) {
-    auto size = [&](int64_t all, int64_t part, IR from) { return all % part == 0 ? k_.i64(part) : k_.min(k_.i64(part), b_.CreateSub(k_.i64(all), from)); };
-    Block at{batch, m0, n0, nullptr, size(s_.m, mc_, m0), size(s_.n, nb_, n0), nullptr};
-    k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(s_.k, 1)), std::max<int64_t>(run(), 1), [&](IR begin) {
-      k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(run(), 1)), kc_, [&](IR k) {
-        at.k0 = k_.add(begin, k);
-        at.k = s_.k ? size(run(), kc_, k) : k_.i64(0);
+  void block(Block at) {
+    IR batch = at.batch, m0 = at.m0, n0 = at.n0;
+    if (s_.groups) {
+      IR once = k_.add(at.k_begin, k_.i64(1)), end = b_.CreateSelect(b_.CreateICmpSLT(at.k_end, once), once, at.k_end);
+      k_.loop(at.k_begin, end, kc_, [&](IR k) {
+        IR left = b_.CreateSub(at.k_end, k);
+        at.k0 = k, at.k = b_.CreateSelect(b_.CreateICmpSLT(left, k_.i64(0)), k_.i64(0), k_.min(left, k_.i64(kc_)));
         step(at);
       });
-    });
+    } else {
+      k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(s_.k, 1)), std::max<int64_t>(run(), 1), [&](IR begin) {
+        k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(run(), 1)), kc_, [&](IR k) {
+          at.k0 = k_.add(begin, k);
+          at.k = s_.k ? part(run(), kc_, k) : k_.i64(0);
+          step(at);
+        });
+      });
+    }
     if (by_rows())
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
         k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) {
@@ -163,8 +210,8 @@ class MatmulEmitter {
 
   void tile(const Block& at, IR m, IR n) {
     auto* vector = k_.vector(p_.type, p_.lanes);
-    IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n), first = b_.CreateICmpEQ(at.k0, k_.i64(0));
-    IR complete = b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), k_.i64(s_.k));
+    IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin);
+    IR complete = b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end);
     if (p_.grid) {
       p_.multiply_tiles(p_.packed_tiles(packed), panel_b(n), at.k, memory, nr_ * p_.bytes, is_split() ? b_.CreateNot(first) : b_.getFalse());
       return by_rows() ? void() : k_.when(is_split() ? complete : b_.getTrue(), [&] { write(at, m, n, memory); });
@@ -172,7 +219,7 @@ class MatmulEmitter {
     IRs rows;  // of A itself
     for (int64_t i = 0; in_place_ && i < mr_; ++i) {
       IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i));
-      if (s_.m % mr_) row = k_.min(row, k_.i64(s_.m - 1));
+      if (!s_.divides_rows(mr_)) row = k_.min(row, k_.i64(s_.m - 1));
       rows.push_back(b_.CreateInBoundsGEP(p_.unit, s_.a, s_.a_offset(at.batch, row, at.k0)));
     }
     auto element = [&](int64_t i, IR k) {
@@ -213,7 +260,7 @@ class MatmulEmitter {
   }
 
   IR columns_of_tile(const Block& at, IR n) { return s_.n % nr_ ? k_.min(k_.i64(nr_), b_.CreateSub(at.n, n)) : k_.i64(nr_); }
-  IR rows_of_tile(const Block& at, IR m) { return s_.m % mr_ ? k_.min(k_.i64(mr_), b_.CreateSub(at.m, m)) : k_.i64(mr_); }
+  IR rows_of_tile(const Block& at, IR m) { return s_.divides_rows(mr_) ? k_.i64(mr_) : k_.min(k_.i64(mr_), b_.CreateSub(at.m, m)); }
   void write(const Block& at, IR m, IR n, IR memory) {
     k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) { write_row(at, m, i, n, memory); });
   }
@@ -246,6 +293,7 @@ class MatmulEmitter {
 }  // namespace
 
 void emit_matmul(KernelContext& c, const MatmulSpec& spec) {
+  if (spec.groups) return MatmulEmitter(c, spec).emit();
   if (is_thin(spec, c.k.target)) return emit_thin_matmul(c, spec);
   constexpr int64_t kFewColumns = 8;
   if (spec.n <= kFewColumns && !spec.pack_b)

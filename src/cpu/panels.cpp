@@ -111,7 +111,7 @@ void Panels::pack_a(IR batch, IR m0, IR rows, IR k0, IR count, const std::functi
   IR whole = k_.mul(b_.CreateUDiv(rows, k_.i64(mr)), mr);
   copy(k_.i64(0), together, kTogether);
   copy(together, whole, 1);
-  if (s_.m % mr) one_by_one(whole, rows);
+  if (!s_.divides_rows(mr)) one_by_one(whole, rows);
 }
 
 void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
@@ -119,11 +119,11 @@ void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
   SmallVector<IR> rows;
   for (int64_t i = 0; i < mr; ++i) {
     IR row = k_.add(m, k_.i64(i));
-    rows.push_back(s_.m % mr ? k_.min(row, k_.i64(s_.m - 1)) : row);
+    rows.push_back(s_.divides_rows(mr) ? row : k_.min(row, k_.i64(s_.m - 1)));
   }
   IR end = b_.CreateAdd(k0, count), all = units(count);
   auto element_at = [&](IR u) { return b_.CreateAdd(k0, k_.mul(u, depth)); };
-  if (s_.a_unit_m && s_.m % mr == 0 && mr > 1)
+  if (s_.a_unit_m && s_.divides_rows(mr) && mr > 1)
     return k_.loop(k_.i64(0), all, [&](IR u) { put(unit_of_a(batch, m, element_at(u), end, int(mr)), panel, k_.mul(u, mr)); });
   // Squares, transposed in registers. What a vector holds beyond the last row is overwritten by the next one.
   int side = mr == 1 ? lanes : int(llvm::bit_ceil(uint64_t(mr)));

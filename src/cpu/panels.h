@@ -31,6 +31,12 @@ struct MatmulSpec {
   int64_t pack_scratch = 0, column_scratch = 0;  ///< for each block, and besides for each of its columns
   int64_t k_unit = 1;  ///< blocks of K are multiples of it
   int64_t k_run = 0;   ///< unless 0, blocks of K don't cross its multiples, between which neighbours in K need not be neighbours in memory
+  /// The batch as groups whose sizes are known only when it runs: of the rows, of which each is multiplied with the B of its group, or of K. `ends` are i32s that don't decrease.
+  enum Groups { None, Rows, Depth };
+  Groups groups = None;
+  IR ends = nullptr;
+  /// Whether tiles of as many rows never reach beyond the last one.
+  bool divides_rows(int64_t rows) const { return groups != Rows && m % rows == 0; }
   /// Whether neighbours in that dimension are neighbours in memory.
   bool a_unit_k = false, a_unit_m = false, b_unit_n = false, b_unit_k = false;
 

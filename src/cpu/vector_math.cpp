@@ -63,6 +63,11 @@ Reduced reduce_exp(Float& f, IR x) {
   return {b.CreateSub(b.CreateBitCast(sum, f.ints()), f.integer(0x4b400000)), r, p};
 }
 
+// `usual`, or for a vector with any such lane what `rare` makes.
+IR unless_any(KernelEmitter& k, IR condition, IR usual, const std::function<IR()>& rare) {
+  return k.unless(condition->getType()->isVectorTy() ? k.b.CreateOrReduce(condition) : condition, usual, rare);
+}
+
 }  // namespace
 
 IR emit_exp(KernelEmitter& k, IR x) {
@@ -180,28 +185,95 @@ IR emit_logistic(KernelEmitter& k, IR x) {
   return b.CreateFDiv(one, f.fma(p, e.scale, one));
 }
 
-// x = n π/2 + r with |r| a little above π/4 at most: one of two polynomials in r, with the sign that n says.
-static IR emit_sine_from(KernelEmitter& k, IR x, int quarter, llvm::StringRef libm) {
+namespace {
+
+// x = n π/2 + r with |r| a little above π/4 at most, and n in the low bits of `count`.
+struct QuarterTurns {
+  IR count, r;
+};
+QuarterTurns reduce_turns(Float& f, IR x) {
+  auto& b = f.k.b;
+  IR shifter = f.constant(12582912.0), sum = f.fma(x, f.constant(0.6366197723675814), shifter), n = b.CreateFSub(sum, shifter);
+  // π/2 in three parts, all of one sign, so that -0 stays what it is; the first product is taken away without an error.
+  IR r = f.fma(n, -5.390302529957765e-15, f.fma(n, -7.549789415861596e-08, f.fma(n, -1.5707962512969971, x)));
+  return {b.CreateBitCast(sum, f.ints()), r};
+}
+// Farther out n is no longer exact: rare enough for a call.
+IR unless_far(KernelEmitter& k, IR x, IR result, llvm::StringRef libm) {
+  Float f{k, x->getType()};
+  return unless_any(k, k.b.CreateFCmpOGT(k.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), f.constant(1e6)), result, [&] { return k.call_libm(libm, x); });
+}
+
+// One of two polynomials in r, with the sign that n says.
+IR emit_sine_from(KernelEmitter& k, IR x, int quarter, llvm::StringRef libm) {
   if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm(libm, x);
   Float f{k, x->getType()};
   auto& b = k.b;
-  IR shifter = f.constant(12582912.0);
-  IR sum = f.fma(x, f.constant(0.6366197723675814), shifter), n = b.CreateFSub(sum, shifter);
-  // π/2 in three parts; the first product is taken away without an error.
-  IR r = f.fma(n, 1.7151245100058819e-15, f.fma(n, 4.371138828673793e-08, f.fma(n, -1.5707963705062866, x)));
+  auto [count, r] = reduce_turns(f, x);
   IR square = b.CreateFMul(r, r);
   IR sine = f.fma(b.CreateFMul(square, r), f.polynomial(square, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}), r);
   IR cosine = f.polynomial(square, {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2});
   cosine = f.fma(b.CreateFMul(square, square), cosine, f.fma(square, -0.5, f.constant(1.0)));
-  IR which = b.CreateAdd(b.CreateBitCast(sum, f.ints()), f.integer(quarter));
+  IR which = b.CreateAdd(count, f.integer(quarter));
   IR odd = b.CreateICmpNE(b.CreateAnd(which, f.integer(1)), f.integer(0));
   IR sign = b.CreateShl(b.CreateAnd(which, f.integer(2)), f.integer(30));
   IR result = b.CreateBitCast(b.CreateXor(b.CreateBitCast(f.select(odd, cosine, sine), f.ints()), sign), f.type);
-  // Farther out n is no longer exact: rare enough for a call.
-  IR far = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), f.constant(1e6));
-  return k.unless(x->getType()->isVectorTy() ? b.CreateOrReduce(far) : far, result, [&] { return k.call_libm(libm, x); });
+  if (quarter == 0) result = f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), x, result);  // also -0
+  return unless_far(k, x, result, libm);
 }
+
+}  // namespace
+
 IR emit_sine(KernelEmitter& k, IR x) { return emit_sine_from(k, x, 0, "sin"); }
 IR emit_cosine(KernelEmitter& k, IR x) { return emit_sine_from(k, x, 1, "cos"); }
+
+IR emit_tangent(KernelEmitter& k, IR x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("tan", x);
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  auto [count, r] = reduce_turns(f, x);
+  IR square = b.CreateFMul(r, r);
+  IR p = f.polynomial(square, {0.010200507938861847, 0.0017146941972896457, 0.025323517620563507, 0.05315621942281723, 0.13341934978961945, 0.33333033323287964});
+  IR tangent = f.fma(b.CreateFMul(p, square), r, r);
+  // A quarter turn on, it is -1 / tan.
+  IR odd = b.CreateICmpNE(b.CreateAnd(count, f.integer(1)), f.integer(0));
+  return unless_far(k, x, b.CreateFDiv(f.select(odd, f.constant(-1.0), tangent), f.select(odd, tangent, f.constant(1.0))), "tan");
+}
+
+IR emit_atan2(KernelEmitter& k, IR y, IR x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("atan2", {y, x});
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  auto bits = [&](IR v) { return b.CreateBitCast(v, f.ints()); };
+  auto size = [&](IR v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
+  IR width = size(x), height = size(y), steep = b.CreateFCmpOGT(height, width);
+  IR smaller = f.select(steep, width, height), larger = f.select(steep, height, width);
+  // Both 0 or both infinite: a ratio of 0 or 1, not of nothing.
+  IR ratio = f.select(b.CreateFCmpOEQ(larger, f.constant(0.0)), larger, f.select(b.CreateFCmpOEQ(smaller, larger), f.constant(1.0), b.CreateFDiv(smaller, larger)));
+  ratio = f.select(b.CreateFCmpUNO(x, y), f.constant(std::numeric_limits<double>::quiet_NaN()), ratio);
+  IR square = b.CreateFMul(ratio, ratio);
+  IR p = f.polynomial(square, {0.00293622980825603, -0.016432788223028183, 0.043322738260030746, -0.07562185823917389, 0.10671039670705795, -0.14212459325790405,
+                               0.19993968307971954, -0.3333316147327423});
+  IR angle = f.fma(b.CreateFMul(p, square), ratio, ratio);
+  // 0, π/2 or π, plus or minus the angle; what these have lost is added to the angle first.
+  IR left = b.CreateICmpSLT(bits(x), f.integer(0));
+  angle = f.select(b.CreateXor(steep, left), b.CreateFNeg(angle), angle);
+  auto base = [&](double half) { return f.select(steep, f.constant(half), f.select(left, f.constant(2 * half), f.constant(0.0))); };
+  angle = b.CreateFAdd(base(1.5707963705062866), b.CreateFAdd(base(-4.371139000186241e-08), angle));
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, angle, y);
+}
+
+IR emit_remainder(KernelEmitter& k, IR x, IR y) {
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  auto size = [&](IR v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
+  IR dividend = size(x), divisor = size(y), quotient = b.CreateFDiv(dividend, divisor);
+  // The rounded quotient is at most one too large then. Either way what is left is a multiple of the divisor's last place, and smaller than the divisor: exact.
+  IR few = b.CreateFCmpOLT(quotient, f.constant(x->getType()->getScalarType()->isFloatTy() ? 0x1p23 : 0x1p52));
+  IR left = f.fma(b.CreateFNeg(b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, quotient)), divisor, dividend);
+  left = f.select(b.CreateFCmpOLT(left, f.constant(0.0)), b.CreateFAdd(left, divisor), left);
+  left = f.select(b.CreateFCmpOLT(dividend, divisor), dividend, left);  // also of an infinite divisor
+  return unless_any(k, b.CreateNot(few), b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, left, x), [&] { return k.call_libm("fmod", {x, y}); });
+}
 
 }  // namespace cresset::cpu

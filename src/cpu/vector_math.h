@@ -1,5 +1,5 @@
 // Transcendental functions as vector code: a JIT without them calls libm once for each lane, which costs five times as much.
-// f32 only; f64 and rare functions go to libm.
+// f32, and remainders of f64; other f64 and rare functions go to libm.
 #pragma once
 
 #include "cpu/emitter.h"
@@ -26,5 +26,11 @@ IR emit_logistic(KernelEmitter& k, IR x);
 /// At most 2 ULP; beyond 10^6, a call of libm (three-part reduction, polynomials: Cephes sinf and cosf).
 IR emit_sine(KernelEmitter& k, IR x);
 IR emit_cosine(KernelEmitter& k, IR x);
+/// At most 3 ULP; the same reduction, and beyond 10^6 a call of libm (polynomial: fitted to tan for the least relative error, as far as the reduction leaves it).
+IR emit_tangent(KernelEmitter& k, IR x);
+/// The angle of (x, y), at most 3 ULP. The smaller over the larger coordinate goes through a polynomial, fitted to atan on [0, 1] for the least relative error.
+IR emit_atan2(KernelEmitter& k, IR y, IR x);
+/// x - n y with n = trunc(x / y), exactly, with the sign of x. A call of libm where n has more digits than a number holds, or is none.
+IR emit_remainder(KernelEmitter& k, IR x, IR y);
 
 }  // namespace cresset::cpu

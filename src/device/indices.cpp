@@ -93,6 +93,18 @@ void check_divisor(const trace::Operator& op, const at::Tensor& dividend, const 
   TORCH_CHECK((divisor.is_privateuseone() ? known(divisor) : divisor).all().item<bool>(), text);
 }
 
+void check_groups(const trace::Operator& op, const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& ends) {
+  if (!ends || !ends->defined() || ends->dim() != 1 || ends->numel() == 0 || ends->scalar_type() != at::kInt || !ends->is_privateuseone()) return;
+  int64_t size = self.dim() == 3 ? mat2.size(-1) : mat2.dim() == 3 ? self.size(0) : self.size(-1);
+  auto check = [&op, size](const at::Tensor& ends, bool all_known) {
+    at::Tensor sizes = at::diff(ends, 1, 0, at::zeros({1}, ends.options()), at::full({1}, size, ends.options()));
+    if (!all_known) return check_indices(op, sizes, 0, size + 1, IndexFailure::RuntimeError);
+    TORCH_CHECK(sizes.ge(0).all().item<bool>(), op.name, ": offs must not decrease and has to lie within [0, ", size, "], but is ", ends);
+  };
+  if (trace::recording_body()) return trace::check_argument(trace::read(*ends), [check](const at::Tensor& t) { check(t, false); });
+  check(is_known(*ends) ? known(*ends) : *ends, is_known(*ends));
+}
+
 int64_t size_of(const at::Tensor& t, int64_t dim) { return t.dim() == 0 ? 1 : t.size(dim); }
 
 }  // namespace cresset::device

@@ -23,6 +23,9 @@ void check_indices(const trace::Operator& op, const at::Tensor& self, const c10:
 /// Integers are not divided by zero, here as little as on the CPU.
 void check_divisor(const trace::Operator& op, const at::Tensor& dividend, const at::Tensor& divisor);
 
+/// The groups of _grouped_mm end one behind the other, within the matrix that they divide.
+void check_groups(const trace::Operator& op, const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& ends);
+
 /// The size of a dimension; 1 for a tensor of rank 0.
 int64_t size_of(const at::Tensor& t, int64_t dim);
 

@@ -72,6 +72,33 @@ Layouts mv(const at::Tensor& self, const at::Tensor& vec) {
   auto result = at::empty({self.size(0)}, meta(self).options());
   return of(at::meta::addmv(result, meta(self), meta(vec), 0, 1));
 }
+// Dense: the CPU's rows begin at multiples of 16 bytes, which only kernels of other devices need.
+Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& offs, const std::optional<at::Tensor>& bias,
+                    std::optional<at::ScalarType> out_dtype) {
+  for (const at::Tensor& t : {self, mat2}) {
+    const char* name = t.is_same(self) ? "self" : "mat2";
+    TORCH_CHECK(t.scalar_type() == at::kFloat || t.scalar_type() == at::kBFloat16 || t.scalar_type() == at::kHalf, "_grouped_mm: expected ", name,
+                " to be a Float32, BFloat16 or Float16 matrix, but got ", t.scalar_type());
+    TORCH_CHECK(t.dim() == 2 || t.dim() == 3, "_grouped_mm: ", name, " has to have 2 or 3 dimensions, but has the shape ", t.sizes());
+  }
+  TORCH_CHECK(self.scalar_type() == mat2.scalar_type(), "_grouped_mm: expected self and mat2 to have the same dtype, but got ", self.scalar_type(), " and ", mat2.scalar_type());
+  TORCH_CHECK(self.size(-1) == mat2.size(-2), "_grouped_mm: contraction dimension of self and mat2 must match, but their shapes are ", self.sizes(), " and ", mat2.sizes());
+  bool grouped = self.dim() == 2 || mat2.dim() == 2, given = offs && offs->defined();
+  TORCH_CHECK(given == grouped, "_grouped_mm: have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d");
+  if (given) {
+    TORCH_CHECK(offs->dim() == 1, "_grouped_mm: offs has to be 1D, but has the shape ", offs->sizes());
+    TORCH_CHECK(offs->scalar_type() == at::kInt, "_grouped_mm: offs has to be int32, but is ", offs->scalar_type(), "; convert it with .to(torch.int32)");
+  }
+  TORCH_CHECK(!bias || !bias->defined(), "_grouped_mm: bias is not supported by PyTorch yet; add it to the result");
+  TORCH_CHECK(!out_dtype || *out_dtype == self.scalar_type(), "_grouped_mm: out_dtype must be the dtype of self, ", self.scalar_type());
+  for (const at::Tensor& t : {self, mat2})
+    if (t.dim() == 3)
+      TORCH_CHECK((given ? offs->size(0) : self.size(0)) == t.size(0), "_grouped_mm: matrix batch sizes have to match, but there are ",
+                  given ? offs->size(0) : self.size(0), " groups and ", t.size(0), " matrices");
+  at::DimVector sizes{self.size(-2), mat2.size(-1)};
+  if (self.dim() == mat2.dim()) sizes.insert(sizes.begin(), given ? offs->size(0) : self.size(0));
+  return {contiguous(sizes, self.scalar_type())};
+}
 Layouts dot(const at::Tensor& self, const at::Tensor& tensor) {
   TORCH_CHECK(self.dim() == 1 && tensor.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", tensor.dim(), "D tensors");
   TORCH_CHECK(self.numel() == tensor.numel(), "inconsistent tensor size, expected tensor ", self.sizes(), " and src ", tensor.sizes(),

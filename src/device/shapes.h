@@ -28,6 +28,8 @@ Layouts log_sigmoid_forward(const at::Tensor& self);
 Layouts huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta);
 Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype);
 Layouts mv(const at::Tensor& self, const at::Tensor& vec);
+Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& offs, const std::optional<at::Tensor>& bias,
+                    std::optional<at::ScalarType> out_dtype);
 Layouts dot(const at::Tensor& self, const at::Tensor& tensor);
 Layouts stack(at::TensorList tensors, int64_t dim);
 

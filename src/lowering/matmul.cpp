@@ -28,6 +28,28 @@ Value baddbmm(Builder& b, Value self, Value batch1, Value batch2, Scalar beta, S
 }
 Value addmv(Builder& b, Value self, Value mat, Value vec, Scalar beta, Scalar alpha) { return plus_scaled(b, self, b.dot(mat, vec, {1}, {0}, {}, {}, compute_type(b)), beta, alpha); }
 
+// Groups that end at offs, of the rows of self, the columns of mat2, or of what is summed; without any it is bmm. As text it multiplies with every group and takes what belongs to it.
+Value _grouped_mm(Builder& b, Value self, Value mat2, Value offs, Value bias, std::optional<at::ScalarType> out_dtype) {
+  if (!offs) return b.matmul(self, mat2);
+  int64_t groups = shape_of(offs)[0], rows = shape_of(self)[rank_of(self) - 2], depth = shape_of(self).back(), columns = shape_of(mat2).back();
+  if (groups == 0) return b.to_result(b.constant(0, b.result_element()));
+  // [groups, size]: whether this is a place of that group
+  auto members = [&](int64_t size) {
+    Value ends = b.broadcast(offs, {groups, size}, {0}), at = b.iota(1, {groups, size}, element_of(offs));
+    Value begins = b.broadcast(b.slice(b.pad(offs, 0, {1}, {0}), 0, 0, groups), {groups, size}, {0});
+    return b.logical_and(b.compare(Direction::GE, at, begins), b.compare(Direction::LT, at, ends));
+  };
+  auto of_members = [&](Value v, llvm::ArrayRef<int64_t> dims, int64_t size) { return b.select(b.broadcast(members(size), shape_of(v), dims), v, b.like(0, v)); };
+  if (rank_of(self) == 2 && rank_of(mat2) == 2) {
+    Value x = of_members(b.broadcast(self, {groups, rows, depth}), {0, 2}, depth), y = of_members(b.broadcast(mat2, {groups, depth, columns}), {0, 1}, depth);
+    return b.matmul(x, y);
+  }
+  bool of_rows = rank_of(self) == 2;
+  Value products = of_rows ? b.dot(self, mat2, {1}, {1}, {}, {}, compute_type(b)) : b.dot(self, mat2, {2}, {0}, {}, {}, compute_type(b));
+  Value all = of_rows ? b.transpose(products, {1, 0, 2}) : products;  // [groups, rows, columns]
+  return b.convert(b.sum(of_members(all, {0, of_rows ? 1 : 2}, of_rows ? rows : columns), {0}), b.result_element());
+}
+
 // A weight of one dimension is one row whose dimension is missing in the result.
 Value linear(Builder& b, Value input, Value weight, Value bias) {
   int64_t in = shape_of(weight).back(), out = rank_of(weight) == 2 ? shape_of(weight)[0] : 1;

@@ -102,6 +102,49 @@ Value erfinv(Builder& b, Value self) {
     return b.select(b.compare(Direction::LE, m, one(b, m)), x, b.like(std::numeric_limits<double>::quiet_NaN(), x));
   }, self);
 }
+Value erfc(Builder& b, Value self) {
+  // Cephes (Moshier): near 0 by erf, beyond by approximations under e^-x², in x for f64 and in 1/x² for f32.
+  return elementwise(b, [&](Value x) {
+    auto polynomial = [&](Value v, std::initializer_list<double> coefficients) {
+      Value sum;
+      for (double c : coefficients) sum = sum ? b.add(b.mul(sum, v), c) : b.like(c, v);
+      return sum;
+    };
+    bool wide = element_of(x).isF64();
+    Value m = b.abs(x), square = b.mul(x, x), near, far;
+    // e^-x² with the digits that x² loses: x is a number of half as many, whose square is exact, and a rest.
+    mlir::Type bits = b.ops.getIntegerType(wide ? 64 : 32);
+    Value number = b.create<hlo::BitcastConvertOp>(mlir::RankedTensorType::get(shape_of(m), bits), m);
+    Value mask = b.constant(c10::Scalar(wide ? int64_t(~0ull << 27) : int64_t(~0ull << 12)), bits, shape_of(m));
+    Value high = b.create<hlo::BitcastConvertOp>(type_of(m), b.logical_and(number, mask));
+    Value decay = b.mul(b.exp(b.neg(b.mul(high, high))), b.exp(b.mul(b.sub(high, m), b.add(high, m))));
+    auto below = [&](double bound, Value yes, Value no) { return b.select(b.compare(Direction::LT, m, b.like(bound, m)), yes, no); };
+    if (wide) {
+      near = b.sub(one(b, x), b.erf(x));
+      Value middle = b.div(polynomial(m, {2.46196981473530512524E-10, 5.64189564831068821977E-1, 7.46321056442269912687E0, 4.86371970985681366614E1, 1.96520832956077098242E2,
+                                          5.26445194995477358631E2, 9.34528527171957607540E2, 1.02755188689515710272E3, 5.57535335369399327526E2}),
+                           polynomial(m, {1, 1.32281951154744992508E1, 8.67072140885989742329E1, 3.54937778887819891062E2, 9.75708501743205489753E2, 1.82390916687909736289E3,
+                                          2.24633760818710981792E3, 1.65666309194161350182E3, 5.57535340817227675546E2}));
+      Value end = b.div(polynomial(m, {5.64189583547755073984E-1, 1.27536670759978104416E0, 5.01905042251180477414E0, 6.16021097993053585195E0, 7.40974269950448939160E0,
+                                       2.97886665372100240670E0}),
+                        polynomial(m, {1, 2.26052863220117276590E0, 9.39603524938001434673E0, 1.20489539808096656605E1, 1.70814450747565897222E1, 9.60896809063285878198E0,
+                                       3.36907645100081516050E0}));
+      far = below(8, middle, end);
+    } else {
+      near = b.sub(one(b, x), b.mul(x, polynomial(square, {7.853861353153693E-5, -8.010193625184903E-4, 5.188327685732524E-3, -2.685381193529856E-2, 1.128358514861418E-1,
+                                                           -3.761262582423300E-1, 1.128379165726710E+0})));
+      Value inverse = b.div(one(b, x), m), v = b.mul(inverse, inverse);
+      Value middle = polynomial(v, {2.326819970068386E-2, -1.387039388740657E-1, 3.687424674597105E-1, -5.824733027278666E-1, 6.210004621745983E-1, -4.944515323274145E-1,
+                                    3.404879937665872E-1, -2.741127028184656E-1, 5.638259427386472E-1});
+      Value end = polynomial(v, {-1.047766399936249E+1, 1.297719955372516E+1, -7.495518717768503E+0, 2.921019019210786E+0, -1.015265279202700E+0, 4.218463358204948E-1,
+                                 -2.820767439740514E-1, 5.641895067754075E-1});
+      far = b.mul(inverse, below(2, middle, end));
+    }
+    // Nothing is left of it there, and at infinity the rest is no number.
+    far = below(wide ? 27.3 : 10.1, b.mul(decay, far), zero_like(b, x));
+    return below(1, near, b.select(is_nan(b, x), x, b.select(negative(b, x), b.sub(b.like(2, x), far), far)));
+  }, self);
+}
 
 Value asin(Builder& b, Value self) {
   return elementwise(b, [&](Value x) { return atan2_of(b, x, other_leg(b, x)); }, self);
