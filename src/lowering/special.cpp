@@ -22,7 +22,11 @@ Value negative(Builder& b, Value x) { return b.compare(Direction::LT, x, zero_li
 Value with_sign_of(Builder& b, Value magnitude, Value x) { return b.select(negative(b, x), b.neg(magnitude), magnitude); }
 // √((1 - x)(1 + x)), exact where 1 - x² would cancel
 Value other_leg(Builder& b, Value x) { return b.sqrt(b.mul(b.sub(one(b, x), x), b.add(one(b, x), x))); }
-Value half_exp(Builder& b, Value x) { return b.exp(b.add(x, -M_LN2)); }
+// exp(x) / 2, which overflows later than exp(x): the square of a root, whose argument is exact.
+Value half_exp(Builder& b, Value x) {
+  Value root = b.exp(b.mul(x, 0.5));
+  return b.mul(b.mul(root, 0.5), root);
+}
 
 Value sign_bit(Builder& b, Value x) {
   if (element_of(x).isUnsignedInteger() || element_of(x).isInteger(1)) return false_like(b, x);
@@ -169,13 +173,15 @@ Value asinh(Builder& b, Value self) {
     Value m = b.abs(x), square = b.mul(m, m);
     Value near = log1p_of(b, b.add(m, b.div(square, b.add(b.sqrt(b.add(square, 1)), 1))));
     Value far = b.add(b.log(m), M_LN2);
-    return with_sign_of(b, b.select(b.compare(Direction::GT, m, b.like(1e9, m)), far, near), x);
+    Value result = with_sign_of(b, b.select(b.compare(Direction::GT, m, b.like(1e9, m)), far, near), x);
+    return b.select(b.compare(Direction::EQ, x, zero_like(b, x)), x, result);  // also -0
   }, self);
 }
 Value acosh(Builder& b, Value self) {
   return elementwise(b, [&](Value x) {
     Value t = b.sub(x, one(b, x)), near = log1p_of(b, b.add(t, b.sqrt(b.add(b.mul(t, 2), b.mul(t, t)))));
-    return b.select(b.compare(Direction::GT, b.abs(x), b.like(1e9, x)), b.add(b.log(x), M_LN2), near);
+    Value result = b.select(b.compare(Direction::GT, x, b.like(1e9, x)), b.add(b.log(x), M_LN2), near);
+    return b.select(b.compare(Direction::LT, x, one(b, x)), b.like(std::numeric_limits<double>::quiet_NaN(), x), result);
   }, self);
 }
 Value atanh(Builder& b, Value self) {

@@ -79,7 +79,11 @@ Value other_leg(Math& m, Value x) {
 Value asin(Math& m, Value x) { return m.atan2(x, other_leg(m, x)); }
 Value acos(Math& m, Value x) { return m.atan2(other_leg(m, x), x); }
 Value atan(Math& m, Value x) { return m.atan2(x, m.like(1, x)); }
-Value half_exp(Math& m, Value x) { return m.exp(m.add(x, -M_LN2)); }
+// exp(x) / 2, which overflows later than exp(x): the square of a root, whose argument is exact.
+Value half_exp(Math& m, Value x) {
+  Value root = m.exp(m.mul(x, 0.5));
+  return m.mul(m.mul(root, 0.5), root);
+}
 Value sinh(Math& m, Value x) {
   Value e = m.expm1(x), small = m.mul(m.add(e, m.div(e, m.add(e, 1))), 0.5);
   return m.select(m.less(m.abs(x), 1), small, m.sub(half_exp(m, x), half_exp(m, m.neg(x))));

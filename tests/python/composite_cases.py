@@ -83,6 +83,8 @@ CASES = {
     "aten.linear": ([X, numbers(5, 6), numbers(5)], [F.linear, lambda x, w, b: F.linear(x, w) * b]),
     "aten.mm": ([X, numbers(6, 5)], [torch.mm]),
     "aten.bmm": ([numbers(2, 3, 4), numbers(2, 4, 5)], [torch.bmm]),
+    "aten._grouped_mm": ([numbers(16, 8, low=-1, high=1), numbers(3, 8, 16, low=-1, high=1), torch.tensor([5, 5, 16], dtype=torch.int32)],
+                         [lambda x, w, ends: F.grouped_mm(x, w, offs=ends), lambda x, w, ends: F.grouped_mm(x, w.transpose(1, 2).contiguous().transpose(1, 2), offs=ends)]),
     "aten.addmm": ([numbers(5), X, numbers(6, 5)], calls(torch.addmm, {}, {"beta": 0.5, "alpha": 2.0})),
     "aten.convolution": ([IMAGE, numbers(6, 4, 3, 3, low=-1, high=1), numbers(6)],
                          calls(F.conv2d, {}, {"stride": 2, "padding": 1}, {"dilation": 2}) + [lambda x, w, b: F.conv2d(x, w[:, :2], b, groups=2),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-ULPS = {"exp": 1.1, "expm1": 3, "log": 1.1, "log1p": 3, "tanh": 5, "erf": 6, "sigmoid": 3, "sin": 2, "cos": 2}
+ULPS = {"exp": 1.1, "expm1": 3, "log": 1.1, "log1p": 3, "tanh": 5, "erf": 6, "sigmoid": 3, "sin": 2, "cos": 2,
+        "tan": 4, "asin": 3, "acos": 3, "atan": 2, "sinh": 4, "cosh": 4, "asinh": 3, "acosh": 3, "atanh": 3, "erfc": 8}
 SPECIAL = [0.0, -0.0, float("inf"), -float("inf"), float("nan"), 1.0, -1.0, 1e-30, -1e-30, 88.7, 89.5, -87.0, 20.0, -20.0]
 
 
@@ -27,6 +28,8 @@ def test_error_in_units_of_the_last_place(name):
     assert error[worst] <= ULPS[name], f"{name}({x[finite][worst].item()}): {error[worst]:.2f} ULP"
     infinite = torch.isinf(rounded)
     assert torch.equal(y[infinite], rounded[infinite])
+    zero = exact == 0
+    assert torch.equal(torch.signbit(y[zero]), torch.signbit(exact[zero]))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
@@ -98,8 +101,58 @@ def test_far_arguments_of_sine_among_near_ones(lanes):
     """Beyond 10^6 one lane has the whole vector computed by calls."""
     x = torch.linspace(-10, 10, lanes)
     x[lanes // 2], x[lanes // 3], x[1] = 1e30, float("inf"), 1e6
-    for f in (torch.sin, torch.cos):
+    for f in (torch.sin, torch.cos, torch.tan):
         torch.testing.assert_close(f(x.to("cresset")).cpu(), f(x), equal_nan=True)
+
+
+ENDS = [0.0, -0.0, float("inf"), -float("inf"), float("nan"), 1.0, -1.0, 1e-45, -1e-45, 3e38, -3e38, 1e-38, 7.5]
+
+
+def same_bits(y, exact):
+    assert torch.equal(torch.isnan(y), torch.isnan(exact))
+    number = ~torch.isnan(exact)
+    assert torch.equal(y[number], exact[number]) and torch.equal(torch.signbit(y[number]), torch.signbit(exact[number]))
+
+
+def test_angles():
+    y = arguments()
+    x = y[torch.randperm(len(y))]
+    angle, exact = torch.atan2(y.to("cresset"), x.to("cresset")).cpu(), torch.atan2(y.double(), x.double())
+    assert torch.equal(torch.isnan(angle), torch.isnan(exact))
+    normal = exact.abs() > torch.finfo(torch.float32).tiny
+    assert ((angle.double() - exact).abs() / torch.from_numpy(np.spacing(exact.float().abs().numpy())).double())[normal].max() <= 3
+    y, x = (v.flatten() for v in torch.meshgrid(torch.tensor(ENDS), torch.tensor(ENDS), indexing="ij"))
+    angle, exact = torch.atan2(y.to("cresset"), x.to("cresset")).cpu(), torch.atan2(y, x)
+    torch.testing.assert_close(angle, exact, equal_nan=True, rtol=5e-7, atol=0)
+    assert torch.equal(torch.signbit(angle)[~torch.isnan(exact)], torch.signbit(exact)[~torch.isnan(exact)])
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-7, 1e-4, 1.0, 1e4, 1e30])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_remainders_are_exact(dtype, scale):
+    """Also where the quotient has all digits of a number, or more, and where it is rounded up to the next integer."""
+    divisor = torch.cat([torch.randn(20_003, dtype=dtype) * scale, torch.full((997,), 3 * scale, dtype=dtype)])
+    dividend = torch.cat([torch.randn(20_003, dtype=dtype) * 1000, torch.nextafter(torch.arange(997, dtype=dtype) * (3 * scale), torch.tensor(0, dtype=dtype))])
+    same_bits(torch.fmod(dividend.to("cresset"), divisor.to("cresset")).cpu(), torch.from_numpy(np.fmod(dividend.numpy(), divisor.numpy())))
+    torch.testing.assert_close(torch.remainder(dividend.to("cresset"), divisor.to("cresset")).cpu(), torch.remainder(dividend, divisor), rtol=0, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_remainders_of_all_numbers(dtype):
+    if dtype is torch.float32:
+        x = arguments()
+        y = x[torch.randperm(len(x))]
+        same_bits(torch.fmod(x.to("cresset"), y.to("cresset")).cpu(), torch.from_numpy(np.fmod(x.numpy(), y.numpy())))
+    x, y = (v.flatten() for v in torch.meshgrid(torch.tensor(ENDS, dtype=dtype), torch.tensor(ENDS, dtype=dtype), indexing="ij"))
+    same_bits(torch.fmod(x.to("cresset"), y.to("cresset")).cpu(), torch.from_numpy(np.fmod(x.numpy(), y.numpy())))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", ["tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc"])
+def test_narrow_numbers_are_computed_in_f32(name, dtype):
+    x = torch.linspace(-6, 6, 5003).to(dtype)
+    torch.testing.assert_close(getattr(torch, name)(x.to("cresset")).cpu(), getattr(torch, name)(x.float()).to(dtype), equal_nan=True)
 
 
 @pytest.mark.parametrize("n", [3, 33, 5000])
