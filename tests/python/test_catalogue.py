@@ -142,6 +142,12 @@ def attention(dtype):
     yield Case(lambda q, k, v: F.scaled_dot_product_attention(q, k[:, :2], v[:, :2], enable_gqa=True), q, k, v)
 
 
+def experts(dtype):
+    x, y, weights, ends = torch.randn(16, 8, dtype=dtype), torch.randn(16, 24, dtype=dtype), torch.randn(3, 8, 24, dtype=dtype), torch.tensor([5, 5, 16], dtype=torch.int32)
+    yield Case(lambda x, w, ends: F.grouped_mm(x, w, offs=ends), x, weights, ends)
+    yield Case(lambda x, y, ends: F.grouped_mm(x.t(), y, offs=ends), x, y, ends)
+
+
 def norms(function, shape, present=tuple(itertools.product((True, False), repeat=2))):
     """Weight and bias present and absent."""
     def cases(dtype):
@@ -204,6 +210,7 @@ CASES = {
     "aten.batch_norm": normalised(lambda x, m, v, w, b, own: F.batch_norm(x, m, v, w, b, training=own), (3, 6, 4)),
     "aten.instance_norm": normalised(lambda x, m, v, w, b, own: F.instance_norm(x, m, v, w, b, use_input_stats=own), (3, 6, 4)),
     "aten.scaled_dot_product_attention": attention,
+    "aten._grouped_mm": experts,
     "aten.topk": ordered(torch.topk, {"k": 2}, {"k": 3, "dim": 1}, {"k": 2, "largest": False}),
     "aten.sort": ordered(torch.sort, {}, {"dim": 1}, {"descending": True}, {"stable": True}),
     "aten.argmax": ordered(torch.argmax, {}, {"dim": 1}, {"dim": -1, "keepdim": True}),
