@@ -143,6 +143,8 @@ def attention(dtype):
 
 
 def experts(dtype):
+    if dtype == torch.float64:
+        return  # PyTorch has none
     x, y, weights, ends = torch.randn(16, 8, dtype=dtype), torch.randn(16, 24, dtype=dtype), torch.randn(3, 8, 24, dtype=dtype), torch.tensor([5, 5, 16], dtype=torch.int32)
     yield Case(lambda x, w, ends: F.grouped_mm(x, w, offs=ends), x, weights, ends)
     yield Case(lambda x, y, ends: F.grouped_mm(x.t(), y, offs=ends), x, y, ends)
