@@ -86,7 +86,7 @@ static llvm::Error emit_grouped_product(KernelContext& c) {
   auto row_of = [&](IR batch, IR row) { return of_rows || of_columns ? row : k.add(k.mul(batch, spec.m), row); };
   spec.store = [&](IR batch, IR row, IR column, IR sum, int lanes) { emit_epilogue(c, row_of(batch, row), column, sum, lanes); };
   spec.streams = epilogue_streams(c.fusion);
-  spec.prefetch = [&](IR batch, IR row, IR column) { prefetch_epilogue(c, row_of(batch, row), column); };
+  spec.prefetch = [&](IR batch, IR row, IR column, bool to_write) { prefetch_epilogue(c, row_of(batch, row), column, to_write); };
   spec.may_use_tiles = false;
   spec.ends = c.buffer(op.getOperand(2));
   spec.groups = of_rows || of_columns ? MatmulSpec::Rows : MatmulSpec::Depth;
