@@ -4,6 +4,7 @@
 
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace cresset::cpu {
 
@@ -87,6 +88,7 @@ IR KernelEmitter::unless(IR condition, IR usual, const std::function<IR()>& rare
   IR other = nullptr;
   llvm::BasicBlock* from = nullptr;
   when(condition, [&] { other = rare(), from = b.GetInsertBlock(); });
+  before->getTerminator()->setMetadata(llvm::LLVMContext::MD_prof, llvm::MDBuilder(b.getContext()).createUnlikelyBranchWeights());  // so it stands out of line
   auto* phi = b.CreatePHI(usual->getType(), 2);
   phi->addIncoming(usual, before);
   phi->addIncoming(other, from);
