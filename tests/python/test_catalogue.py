@@ -17,6 +17,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 import torch_cresset
+from composite_cases import grouped_mm
 from conftest import fallbacks
 from test_xla import execute
 
@@ -140,13 +141,6 @@ def attention(dtype):
     yield Case(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, scale=0.5), q, k, v)
     yield Case(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), q, k, v)
     yield Case(lambda q, k, v: F.scaled_dot_product_attention(q, k[:, :2], v[:, :2], enable_gqa=True), q, k, v)
-
-
-def grouped_mm(a, b, ends):
-    if a.dtype != torch.float64:  # which PyTorch's does not take
-        return F.grouped_mm(a, b, offs=ends)
-    groups = list(itertools.pairwise([0, *ends.tolist()]))
-    return torch.cat([a[i:j] @ m for (i, j), m in zip(groups, b)]) if b.dim() == 3 else torch.stack([a[:, i:j] @ b[i:j] for i, j in groups])
 
 
 def experts(dtype):
