@@ -28,6 +28,13 @@ Value half_exp(Builder& b, Value x) {
   return b.mul(b.mul(root, 0.5), root);
 }
 
+// By Horner's rule, the highest power's coefficient first.
+Value polynomial(Builder& b, Value x, std::initializer_list<double> coefficients) {
+  Value sum;
+  for (double c : coefficients) sum = sum ? b.add(b.mul(sum, x), c) : b.like(c, x);
+  return sum;
+}
+
 Value sign_bit(Builder& b, Value x) {
   if (element_of(x).isUnsignedInteger() || element_of(x).isInteger(1)) return false_like(b, x);
   if (!is_floating(x)) return negative(b, x);
@@ -80,26 +87,21 @@ Value digamma(Builder& b, Value self) {
 }
 Value erfinv(Builder& b, Value self) {
   return elementwise(b, [&](Value y) {
-    auto polynomial = [&](Value v, std::initializer_list<double> coefficients) {
-      Value sum;
-      for (double c : coefficients) sum = sum ? b.add(b.mul(sum, v), c) : b.like(c, v);
-      return sum;
-    };
     Value m = b.abs(y), below = b.sub(one(b, m), m), x;
     if (element_of(y).isF64()) {
       // A rational approximation and two steps of Newton, as ATen has it.
       Value square = b.mul(y, y);
-      Value center = b.div(b.mul(y, polynomial(square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899})),
-                           polynomial(square, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1}));
+      Value center = b.div(b.mul(y, polynomial(b, square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899})),
+                           polynomial(b, square, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1}));
       Value z = b.sqrt(b.neg(b.log(b.mul(below, 0.5))));
-      Value tail = b.div(polynomial(z, {1.641345311, 3.429567803, -1.624906493, -1.970840454}), polynomial(z, {1.637067800, 3.543889200, 1}));
+      Value tail = b.div(polynomial(b, z, {1.641345311, 3.429567803, -1.624906493, -1.970840454}), polynomial(b, z, {1.637067800, 3.543889200, 1}));
       x = b.select(b.compare(Direction::LE, m, b.like(0.7, m)), center, with_sign_of(b, tail, y));
       for (int i = 0; i < 2; ++i) x = b.sub(x, b.div(b.sub(b.erf(x), y), b.mul(b.exp(b.neg(b.mul(x, x))), M_2_SQRTPI)));
     } else {
       // Giles, "Approximating the erfinv function" (2011): Newton's steps would have the error of erf, many times over near 1.
       Value w = b.neg(b.log(b.mul(below, b.add(m, 1))));
-      Value near = polynomial(b.add(w, -2.5), {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941});
-      Value far = polynomial(b.add(b.sqrt(w), -3), {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
+      Value near = polynomial(b, b.add(w, -2.5), {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941});
+      Value far = polynomial(b, b.add(b.sqrt(w), -3), {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682});
       x = b.mul(b.select(b.compare(Direction::LT, w, b.like(5, w)), near, far), y);
     }
     x = b.select(b.compare(Direction::EQ, m, one(b, m)), b.mul(y, kInfinity), x);
@@ -109,11 +111,6 @@ Value erfinv(Builder& b, Value self) {
 Value erfc(Builder& b, Value self) {
   // Cephes (Moshier): near 0 by erf, beyond by approximations under e^-x², in x for f64 and in 1/x² for f32.
   return elementwise(b, [&](Value x) {
-    auto polynomial = [&](Value v, std::initializer_list<double> coefficients) {
-      Value sum;
-      for (double c : coefficients) sum = sum ? b.add(b.mul(sum, v), c) : b.like(c, v);
-      return sum;
-    };
     bool wide = element_of(x).isF64();
     Value m = b.abs(x), square = b.mul(x, x), near, far;
     // e^-x² with the digits that x² loses: x is a number of half as many, whose square is exact, and a rest.
@@ -125,22 +122,22 @@ Value erfc(Builder& b, Value self) {
     auto below = [&](double bound, Value yes, Value no) { return b.select(b.compare(Direction::LT, m, b.like(bound, m)), yes, no); };
     if (wide) {
       near = b.sub(one(b, x), b.erf(x));
-      Value middle = b.div(polynomial(m, {2.46196981473530512524E-10, 5.64189564831068821977E-1, 7.46321056442269912687E0, 4.86371970985681366614E1, 1.96520832956077098242E2,
+      Value middle = b.div(polynomial(b, m, {2.46196981473530512524E-10, 5.64189564831068821977E-1, 7.46321056442269912687E0, 4.86371970985681366614E1, 1.96520832956077098242E2,
                                           5.26445194995477358631E2, 9.34528527171957607540E2, 1.02755188689515710272E3, 5.57535335369399327526E2}),
-                           polynomial(m, {1, 1.32281951154744992508E1, 8.67072140885989742329E1, 3.54937778887819891062E2, 9.75708501743205489753E2, 1.82390916687909736289E3,
+                           polynomial(b, m, {1, 1.32281951154744992508E1, 8.67072140885989742329E1, 3.54937778887819891062E2, 9.75708501743205489753E2, 1.82390916687909736289E3,
                                           2.24633760818710981792E3, 1.65666309194161350182E3, 5.57535340817227675546E2}));
-      Value end = b.div(polynomial(m, {5.64189583547755073984E-1, 1.27536670759978104416E0, 5.01905042251180477414E0, 6.16021097993053585195E0, 7.40974269950448939160E0,
+      Value end = b.div(polynomial(b, m, {5.64189583547755073984E-1, 1.27536670759978104416E0, 5.01905042251180477414E0, 6.16021097993053585195E0, 7.40974269950448939160E0,
                                        2.97886665372100240670E0}),
-                        polynomial(m, {1, 2.26052863220117276590E0, 9.39603524938001434673E0, 1.20489539808096656605E1, 1.70814450747565897222E1, 9.60896809063285878198E0,
+                        polynomial(b, m, {1, 2.26052863220117276590E0, 9.39603524938001434673E0, 1.20489539808096656605E1, 1.70814450747565897222E1, 9.60896809063285878198E0,
                                        3.36907645100081516050E0}));
       far = below(8, middle, end);
     } else {
-      near = b.sub(one(b, x), b.mul(x, polynomial(square, {7.853861353153693E-5, -8.010193625184903E-4, 5.188327685732524E-3, -2.685381193529856E-2, 1.128358514861418E-1,
+      near = b.sub(one(b, x), b.mul(x, polynomial(b, square, {7.853861353153693E-5, -8.010193625184903E-4, 5.188327685732524E-3, -2.685381193529856E-2, 1.128358514861418E-1,
                                                            -3.761262582423300E-1, 1.128379165726710E+0})));
       Value inverse = b.div(one(b, x), m), v = b.mul(inverse, inverse);
-      Value middle = polynomial(v, {2.326819970068386E-2, -1.387039388740657E-1, 3.687424674597105E-1, -5.824733027278666E-1, 6.210004621745983E-1, -4.944515323274145E-1,
+      Value middle = polynomial(b, v, {2.326819970068386E-2, -1.387039388740657E-1, 3.687424674597105E-1, -5.824733027278666E-1, 6.210004621745983E-1, -4.944515323274145E-1,
                                     3.404879937665872E-1, -2.741127028184656E-1, 5.638259427386472E-1});
-      Value end = polynomial(v, {-1.047766399936249E+1, 1.297719955372516E+1, -7.495518717768503E+0, 2.921019019210786E+0, -1.015265279202700E+0, 4.218463358204948E-1,
+      Value end = polynomial(b, v, {-1.047766399936249E+1, 1.297719955372516E+1, -7.495518717768503E+0, 2.921019019210786E+0, -1.015265279202700E+0, 4.218463358204948E-1,
                                  -2.820767439740514E-1, 5.641895067754075E-1});
       far = b.mul(inverse, below(2, middle, end));
     }
