@@ -324,6 +324,12 @@ std::optional<Row> Evaluator::dot(DotGeneralOp op) {
   return Row{sum};
 }
 
+bool is_norm_root(Operation& op) {
+  if (isa<RsqrtOp, SqrtOp>(op)) return is_float(op.getResult(0)) && !constant_number(op.getResult(0));
+  auto exponent = isa<PowOp>(op) ? constant_number(op.getOperand(1)) : std::nullopt;
+  return exponent && std::fabs(*exponent) == 0.5 && is_float(op.getResult(0));
+}
+
 bool is_row_product(Operation* op) {
   auto product = dyn_cast<DotGeneralOp>(op);
   if (!product || !is_float(product) || product.getLhs().getType() != product.getRhs().getType()) return false;

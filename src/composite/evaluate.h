@@ -51,6 +51,8 @@ std::optional<double> element(mlir::Operation* op, mlir::ArrayRef<double> operan
 /// One number in all elements: a splat constant, also broadcast or converted.
 std::optional<double> constant_number(mlir::Value v);
 
+/// A root, or its reciprocal, as of a variance.
+bool is_norm_root(mlir::Operation& op);
 /// A product of rows with rows of the same place, summed: one number for each row.
 bool is_row_product(mlir::Operation* op);
 

@@ -39,23 +39,25 @@ SmallVector<Value> values_behind(Program& program, Value from, size_t limit, con
 
 class ChannelGradientSearch {
  public:
-  ChannelGradientSearch(Program& program, Operation* root, DenseSet<size_t>& fruitless) : program_(program), root_(root), fruitless_(fruitless) {}
+  ChannelGradientSearch(Program& program, Operation* root, ChannelMemory& memory) : program_(program), root_(root), memory_(memory) {}
 
   std::optional<ChannelGradient> find() {
     auto ends = values_behind(program_, root_->getResult(0), 256, [](Value v) { return shape_of(v).size() >= 2; });
     for (Value v : ArrayRef<Value>(ends).take_front(kEnds)) {
-      DenseMap<Value, bool> memo;
-      auto stop = [&](Value u) { return !depends_on_full(u, size_of(v), memo); };
+      auto stop = [&](Value u) { return !depends_on_full(u, size_of(v)); };
       // The farthest first: the sums are of those as well.
       auto all = cuts(program_, v, is_step, stop, 2);
       for (auto& cut : llvm::reverse(all)) {
         if (cut.size() != 2 || llvm::is_contained(cut, v)) continue;
         if (!llvm::all_of(cut, [&](Value u) { return is_float(u) && size_of(u) == size_of(v) && type_of(u).getElementType() == type_of(v).getElementType(); })) continue;
-        size_t structure = structure_of(v, cut);
-        if (fruitless_.contains(structure)) continue;
+        SmallVector<Value> vectors;
+        int64_t count = 1;
+        if (!read(v, cut, vectors, count) || count < 2 || count > kLargest) continue;
+        size_t structure = llvm::hash_combine(structure_of(v, cut), structure_of(root_->getOperand(0), cut));
+        if (memory_.misses.contains(structure)) continue;
         for (size_t k : {0, 1})
-          if (auto found = match(v, cut[k], cut[1 - k])) return found;
-        fruitless_.insert(structure);
+          if (auto found = match(v, cut[k], cut[1 - k], vectors, count)) return found;
+        memory_.misses[structure];
       }
     }
     return std::nullopt;
@@ -64,26 +66,26 @@ class ChannelGradientSearch {
   ChannelNorm near_norm;
 
  private:
-  bool depends_on_full(Value v, int64_t size, DenseMap<Value, bool>& memo) {
-    if (auto it = memo.find(v); it != memo.end()) return it->second;
-    memo[v] = false;
+  bool depends_on_full(Value v, int64_t size) {
+    auto [known, is_new] = memory_.from_full.insert({{v, size}, false});
+    if (!is_new) return known->second;
     Operation* op = v.getDefiningOp();
     bool result = false;
     if (constant_number(v)) return false;
     if (op && is_step(op))
-      for (Value operand : op->getOperands()) result |= depends_on_full(operand, size, memo);
+      for (Value operand : op->getOperands()) result |= depends_on_full(operand, size);
     else result = is_float(v) && size_of(v) == size;
-    return memo[v] = result;
+    return memory_.from_full[{v, size}] = result;
   }
 
   // What the region reads besides, and the sizes of what it sums up.
-  bool read(Value v, Value x, Value g, SmallVector<Value>& vectors, int64_t& count) {
+  bool read(Value v, ArrayRef<Value> cut, SmallVector<Value>& vectors, int64_t& count) {
     SmallVector<Value> work{v};
     DenseSet<Value> seen;
     bool has_root = false;
     while (!work.empty()) {
       Value u = work.pop_back_val();
-      if (u == x || u == g || constant_number(u) || !seen.insert(u).second) continue;
+      if (llvm::is_contained(cut, u) || constant_number(u) || !seen.insert(u).second) continue;
       if (seen.size() > 192) return false;
       Operation* op = u.getDefiningOp();
       has_root |= op == root_;
@@ -98,12 +100,10 @@ class ChannelGradientSearch {
     return has_root && vectors.size() <= 1;
   }
 
-  std::optional<ChannelGradient> match(Value v, Value x, Value g) {
-    SmallVector<Value> vectors;
-    int64_t count = 1, total = size_of(v), rank = int64_t(shape_of(v).size());
-    if (!read(v, x, g, vectors, count) || count < 2 || count > kLargest) return std::nullopt;
+  std::optional<ChannelGradient> match(Value v, Value x, Value g, ArrayRef<Value> vectors, int64_t count) {
+    int64_t total = size_of(v), rank = int64_t(shape_of(v).size());
     // What is read counts as given, whatever it is computed from; one of it as zero.
-    SmallVector<Value> given(vectors);
+    SmallVector<Value> given(vectors.begin(), vectors.end());
     given.append({x, g});
     auto give = [&](Sampler& s, Value zero) {
       for (Value u : given) s.set(u, u == zero ? Sampler::Field([](int64_t) { return 0.0; }) : s.random(u));
@@ -218,7 +218,7 @@ class ChannelGradientSearch {
 
   Program& program_;
   Operation* root_;
-  DenseSet<size_t>& fruitless_;
+  ChannelMemory& memory_;
 };
 
 View vector_view(Value v) {
@@ -317,8 +317,7 @@ void outline_gradient(Program& program, ChannelGradient& found, RaiseReport& rep
 }  // namespace
 
 void raise_channel_gradients(Program& program, RaiseReport& report) {
-  DenseSet<size_t> fruitless;
-  raise_at_norm_roots(program, report, "the gradient of ", [&](Operation* root) { return ChannelGradientSearch(program, root, fruitless); }, outline_gradient);
+  raise_at_norm_roots<ChannelGradientSearch>(program, report, "the gradient of ", outline_gradient);
 }
 
 }  // namespace cresset::composite

@@ -78,7 +78,7 @@ double distance(const ChannelNorm& norm) {
 // The search around one reciprocal root of a variance.
 class ChannelSearch {
  public:
-  ChannelSearch(Program& program, Operation* root) : program_(program), root_(root) {}
+  ChannelSearch(Program& program, Operation* root, ChannelMemory& memory) : program_(program), root_(root), memory_(memory) {}
 
   std::optional<ChannelNorm> find() {
     std::optional<ChannelNorm> best;
@@ -102,7 +102,7 @@ class ChannelSearch {
     while (!work.empty() && seen.size() < 64) {
       Value v = work.pop_back_val();
       for (Operation* user : v.getUsers()) {
-        if (user->getBlock() != &program_.block || !is_step(user) || isa<ReduceOp>(user) || !is_float(user->getResult(0)) || !seen.insert(user->getResult(0)).second) continue;
+        if (user->getBlock() != &program_.block || !is_step(user) || isa<ReduceOp>(user) || is_norm_root(*user) || !is_float(user->getResult(0)) || !seen.insert(user->getResult(0)).second) continue;
         work.push_back(user->getResult(0));
         if (shape_of(user->getResult(0)).size() >= 2) all.push_back(user->getResult(0));
       }
@@ -112,24 +112,23 @@ class ChannelSearch {
     return all;
   }
 
-  bool depends_on_full(Value v, int64_t size, DenseMap<Value, bool>& memo) {
-    if (auto it = memo.find(v); it != memo.end()) return it->second;
+  bool depends_on_full(Value v, int64_t size) {
+    auto [known, is_new] = memory_.from_full.insert({{v, size}, false});
+    if (!is_new) return known->second;
     Operation* op = v.getDefiningOp();
-    memo[v] = false;
     bool result = is_float(v) && type_of(v).getNumElements() == size && !constant_number(v);
     // A vector that is spread has the size, but is none.
-    if (result && op && isa<BroadcastInDimOp>(op) && type_of(op->getOperand(0)).getNumElements() != size) result = depends_on_full(op->getOperand(0), size, memo);
-    else if (result && op && is_pointwise(op)) result = llvm::any_of(op->getOperands(), [&](Value u) { return depends_on_full(u, size, memo); });
+    if (result && op && isa<BroadcastInDimOp>(op) && type_of(op->getOperand(0)).getNumElements() != size) result = depends_on_full(op->getOperand(0), size);
+    else if (result && op && is_pointwise(op)) result = llvm::any_of(op->getOperands(), [&](Value u) { return depends_on_full(u, size); });
     else if (!result && op && is_step(op))
-      for (Value operand : op->getOperands()) result |= depends_on_full(operand, size, memo);
-    return memo[v] = result;
+      for (Value operand : op->getOperands()) result |= depends_on_full(operand, size);
+    return memory_.from_full[{v, size}] = result;
   }
 
   SmallVector<Value> starts(Value y) {
-    DenseMap<Value, bool> memo;
     int64_t size = type_of(y).getNumElements();
     SmallVector<Value> all;
-    for (auto& cut : cuts(program_, y, is_step, [&](Value u) { return !depends_on_full(u, size, memo); }, 1))
+    for (auto& cut : cuts(program_, y, is_step, [&](Value u) { return !depends_on_full(u, size); }, 1))
       if (cut[0] != y && type_of(cut[0]).getElementType() == type_of(y).getElementType() && type_of(cut[0]).getNumElements() == size) all.push_back(cut[0]);
     return all;
   }
@@ -145,6 +144,8 @@ class ChannelSearch {
       if (seen.size() > 128) return false;
       Operation* op = v.getDefiningOp();
       has_root |= op == root_;
+      // Two roots are two norms.
+      if (op && op != root_ && is_norm_root(*op)) return false;
       if (!op || !is_step(op)) {
         if (!is_float(v)) return false;
         vectors.push_back(v);
@@ -163,6 +164,14 @@ class ChannelSearch {
     SmallVector<Value> vectors;
     SmallVector<int64_t> sums;
     if (!read(x, y, vectors, sums)) return std::nullopt;
+    SmallVector<Value> inputs{x};
+    llvm::append_range(inputs, vectors);
+    size_t structure = llvm::hash_combine(structure_of(y, inputs), structure_of(root_->getOperand(0), inputs));
+    if (auto miss = memory_.misses.find(structure); miss != memory_.misses.end()) {
+      note_near(miss->second.distance, miss->second.norm, y);
+      return std::nullopt;
+    }
+    ChannelMemory::Miss nearest;
     int64_t rank = int64_t(shape_of(y).size()), total = type_of(y).getNumElements();
     SmallVector<ChannelNorm> tries;
     for (int64_t channel : {int64_t(1), rank - 1}) {
@@ -212,13 +221,20 @@ class ChannelSearch {
       norm.eps = norm.eps < 1e-14 ? 0 : tidy_number(norm.eps);
       double d = distance(norm);
       if (d <= tolerance_of(norm.x)) return norm;
-      if (d < near) near = d, near_norm = norm;
+      if (d < nearest.distance) nearest = {d, norm};
     }
+    memory_.misses[structure] = nearest;
+    note_near(nearest.distance, nearest.norm, y);
     return std::nullopt;
+  }
+
+  void note_near(double distance, const ChannelNorm& norm, Value y) {
+    if (distance < near) near = distance, near_norm = norm, near_norm.y = y;
   }
 
   Program& program_;
   Operation* root_;
+  ChannelMemory& memory_;
 };
 
 }  // namespace
@@ -262,12 +278,6 @@ SmallVector<NamedAttribute> norm_attributes(OpBuilder& b, const ChannelNorm& nor
   return attributes;
 }
 
-bool is_norm_root(Operation& op) {
-  if (isa<RsqrtOp, SqrtOp>(op)) return is_float(op.getResult(0)) && !constant_number(op.getResult(0));
-  auto exponent = isa<PowOp>(op) ? constant_number(op.getOperand(1)) : std::nullopt;
-  return exponent && std::fabs(*exponent) == 0.5 && is_float(op.getResult(0));
-}
-
 namespace {
 
 void outline_norm(Program& program, ChannelNorm& norm, RaiseReport& report) {
@@ -307,7 +317,7 @@ void outline_norm(Program& program, ChannelNorm& norm, RaiseReport& report) {
 }  // namespace
 
 void raise_channels(Program& program, RaiseReport& report) {
-  raise_at_norm_roots(program, report, "", [&](Operation* root) { return ChannelSearch(program, root); }, outline_norm);
+  raise_at_norm_roots<ChannelSearch>(program, report, "", outline_norm);
 }
 
 }  // namespace cresset::composite

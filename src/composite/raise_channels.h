@@ -1,6 +1,8 @@
 // Raising of norms that go by channels: batch_norm in inference and in training, group_norm and instance norm; and of their gradients.
 #pragma once
 
+#include <cmath>
+
 #include "composite/emit.h"
 #include "composite/raise.h"
 #include "composite/raise_scalar.h"
@@ -26,8 +28,6 @@ struct ChannelNorm {
 };
 /// The places that share a place's mean and variance.
 void for_each_place(const ChannelNorm& norm, mlir::ArrayRef<int64_t> at, const std::function<void(mlir::ArrayRef<int64_t>)>& visit);
-/// A reciprocal root, as of a variance.
-bool is_norm_root(mlir::Operation& op);
 /// `v` in y's shape, channels in dimension 1.
 View channels_first(mlir::Value v, mlir::Value y, int64_t channel);
 /// Mean and reciprocal deviation of x, channels in dimension 1, as the operator returns them.
@@ -36,17 +36,28 @@ llvm::SmallVector<mlir::Value> norm_statistics(Emit& e, mlir::Value x, const Cha
 llvm::SmallVector<mlir::NamedAttribute> norm_attributes(mlir::OpBuilder& b, const ChannelNorm& norm, mlir::ArrayRef<int64_t> shape);
 
 constexpr double kNearNorm = 3e-2;  ///< off by less is reported
+/// What the searches at a program's roots have found out, so that long programs of equal layers cost each of them once.
+struct ChannelMemory {
+  struct Miss {
+    double distance = INFINITY;
+    ChannelNorm norm;
+  };
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, bool> from_full;  ///< whether a value is computed from one of so many elements; until the program changes
+  llvm::DenseMap<size_t, Miss> misses;                              ///< by structure
+};
 /// Searches at every root, anew after each find, which `outline` raises; what is `near` without being one is reported as nearly `what` the norm.
-template <class MakeSearch, class Outline>
-void raise_at_norm_roots(Program& program, RaiseReport& report, llvm::StringRef what, MakeSearch make_search, Outline outline) {
+template <class Search, class Outline>
+void raise_at_norm_roots(Program& program, RaiseReport& report, llvm::StringRef what, Outline outline) {
+  ChannelMemory memory;
   llvm::DenseSet<mlir::Operation*> seen;
   for (bool raised = true; raised;) {
     raised = false;
     for (mlir::Operation& op : program.block) {
       if (!is_norm_root(op) || !seen.insert(&op).second) continue;
-      auto search = make_search(&op);
+      Search search(program, &op, memory);
       if (auto found = search.find()) {
         outline(program, *found, report);
+        memory.from_full.clear();
         raised = true;
         break;
       }

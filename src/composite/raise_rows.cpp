@@ -1,10 +1,12 @@
 #include "composite/raise_rows.h"
 
 #include <cmath>
+#include <map>
 
 #include "composite/emit.h"
 #include "composite/raise_scalar.h"
 #include "composite/rows.h"
+#include "composite/view.h"
 #include "llvm/Support/Format.h"
 
 namespace cresset::composite {
@@ -27,6 +29,27 @@ struct RowRegion {
   }
 };
 
+// Values that row operations compute from something that is neither a weight nor a number: no region that starts behind one can use it.
+DenseSet<Value> foreign_values(Program& program, const Space& space) {
+  auto is_foreign = [&](Value v) { return !constant_number(v) && (!is_weight(space, v) || is_full(space, v)); };
+  return computed_from(program.block, is_foreign, is_row_operation);
+}
+
+// Whether the values between x and y can be one norm or softmax: nothing foreign that stands in front of x joins them, and there is one root at most. Asked before a
+// region is evaluated, which would go up to the program's inputs: in a long chain of norms from each of them.
+bool may_be_one(const DenseSet<Value>& foreign, const Program& program, Value x, Value y) {
+  SmallVector<Value> work{y};
+  DenseSet<Value> seen{x};
+  int roots = 0;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (!seen.insert(v).second || !foreign.contains(v)) continue;
+    if (program.position(v) < program.position(x) || (is_norm_root(*v.getDefiningOp()) && ++roots > 1)) return false;
+    llvm::append_range(work, v.getDefiningOp()->getOperands());
+  }
+  return true;
+}
+
 // The region from x to y, if nothing but weights joins in between.
 std::optional<RowRegion> region_of(const Space& space, Value x, Value y) {
   RowRegion region{space, x, y, {}};
@@ -44,7 +67,7 @@ std::optional<RowRegion> region_of(const Space& space, Value x, Value y) {
 struct RowMatch {
   std::string name;
   double eps = 0;
-  SmallVector<Value> weights;  // in the composite's order: weight, bias
+  SmallVector<unsigned> weights;  // of the region's, in the composite's order: weight, bias
   double distance = INFINITY;
 };
 
@@ -100,7 +123,7 @@ RowMatch match_row(const RowRegion& region) {
     }
     return worst;
   };
-  auto take = [&](const char* name, double eps, SmallVector<Value> weights, double distance) {
+  auto take = [&](const char* name, double eps, SmallVector<unsigned> weights, double distance) {
     if (distance < best.distance) best = {name, eps, std::move(weights), distance};
   };
   if (count == 0) {
@@ -118,9 +141,9 @@ RowMatch match_row(const RowRegion& region) {
       if (centred && weight < 0 && bias >= 0) continue;  // a bias without a weight has no place in the operator's list
       auto eps = recover_eps(region, centred, neutral);
       if (!eps) continue;
-      SmallVector<Value> weights;
-      if (weight >= 0) weights.push_back(region.weights[weight]);
-      if (bias >= 0) weights.push_back(region.weights[bias]);
+      SmallVector<unsigned> weights;
+      if (weight >= 0) weights.push_back(unsigned(weight));
+      if (bias >= 0) weights.push_back(unsigned(bias));
       take(centred ? "aten.layer_norm" : "aten.rms_norm", *eps, weights, compare([&](const Row& x, ArrayRef<Row> w) {
              return norm(x, centred, *eps, weight >= 0 ? &w[weight] : nullptr, bias >= 0 ? &w[bias] : nullptr);
            }));
@@ -128,6 +151,21 @@ RowMatch match_row(const RowRegion& region) {
   }
   return best;
 }
+
+// Regions of a model's layers are alike: each kind is evaluated once.
+class RowMatcher {
+ public:
+  const RowMatch& operator()(const RowRegion& region) {
+    SmallVector<Value> inputs{region.x};
+    llvm::append_range(inputs, region.weights);
+    auto [it, added] = matches_.try_emplace(llvm::hash_combine(structure_of(region.y, inputs), llvm::hash_combine_range(region.space.reduced)));
+    if (added) it->second = match_row(region);
+    return it->second;
+  }
+
+ private:
+  DenseMap<size_t, RowMatch> matches_;
+};
 
 // Values above `from` that are one number of a row, with that number for a probe.
 std::vector<std::pair<Value, double>> numbers_above(const RowRegion& region, const Row& row) {
@@ -168,7 +206,7 @@ void outline_norm(Program& program, const RowRegion& region, const RowMatch& mat
     if (candidate < best_how) rstd = v, how = best_how = candidate;
   }
   SmallVector<Value> inputs{region.x};
-  inputs.append(match.weights.begin(), match.weights.end());
+  for (unsigned w : match.weights) inputs.push_back(region.weights[w]);
   SmallVector<int64_t> shape = kept_shape(region.space), sizes;
   for (int64_t d : region.space.reduced) sizes.push_back(region.space.shape[d]);
   OpBuilder b(program.module.getContext());
@@ -228,10 +266,15 @@ void outline_softmax(Program& program, const RowRegion& region, const RowMatch& 
 void raise_rows(Program& program, RaiseReport& report) {
   // A composite found takes its reductions along, so each is looked for anew.
   DenseSet<Operation*> failed;
+  RowMatcher matcher;
   for (bool found = true; found;) {
     found = false;
+    std::map<std::pair<SmallVector<int64_t>, SmallVector<int64_t>>, DenseSet<Value>> foreign_of;
     for (Anchor& anchor : anchors(program)) {
       if (failed.contains(anchor.reduce)) continue;
+      auto [known, is_new] = foreign_of.try_emplace({anchor.space.shape, anchor.space.reduced});
+      if (is_new) known->second = foreign_values(program, anchor.space);
+      const DenseSet<Value>& foreign = known->second;
       RowMatch best, near;
       std::optional<RowRegion> best_region, near_region;
       auto pointwise = [](Operation* op) { return is_pointwise(op); };
@@ -243,9 +286,9 @@ void raise_rows(Program& program, RaiseReport& report) {
         if (!is_full(anchor.space, x)) continue;
         for (Value y : ends) {
           if (type_of(y).getElementType() != type_of(x).getElementType()) continue;
-          auto region = region_of(anchor.space, x, y);
+          auto region = may_be_one(foreign, program, x, y) ? region_of(anchor.space, x, y) : std::nullopt;
           if (!region) continue;
-          RowMatch match = match_row(*region);
+          RowMatch match = matcher(*region);
           bool fits = match.distance <= (is_narrow(x) ? kNarrowRowTolerance : kRowTolerance) && (anchor.space.reduced.size() == 1 || match.name.find("norm") != std::string::npos);
           SmallVector<Value> inputs{x};
           inputs.append(region->weights);

@@ -354,12 +354,12 @@ void raise_scalar_gradients(Program& program, RaiseReport& report) {
   for (Operation* candidate : candidates) {
     if (gone.contains(candidate)) continue;
     Value v = candidate->getResult(0);
-    // The values v is made of, and the leaves among them.
+    // The values v is made of, the nearest first, and the leaves among them.
     SmallVector<Value> work{v}, inputs;
     size_t leaves = 0;
     DenseSet<Value> cone;
-    while (!work.empty() && cone.size() < 200) {
-      Value u = work.pop_back_val();
+    for (size_t next = 0; next < work.size() && cone.size() < 200; ++next) {
+      Value u = work[next];
       if (constant_number(u) || !cone.insert(u).second) continue;
       Operation* op = u.getDefiningOp();
       bool leaf = !op || !walk_all(op);
@@ -383,7 +383,7 @@ void raise_scalar_gradients(Program& program, RaiseReport& report) {
         if (auto it = foreign.find(u); it != foreign.end()) return it->second;
         Operation* op = u.getDefiningOp();
         foreign[u] = false;
-        bool result = !op || !walk_all(op);
+        bool result = !op || !walk_all(op) || !cone.contains(u);  // what is farther away than the cone goes is no part of a formula
         if (!result)
           for (Value operand : op->getOperands()) result |= is_foreign(operand);
         return foreign[u] = result;

@@ -82,6 +82,11 @@ class Fuser {
     return uses;
   }
 
+  // A loop unrolled in Python makes chains of thousands of operations, and LLVM takes more than twice as long for twice the kernel. A kernel so large is bound by arithmetic:
+  // writing and reading a buffer between two of them costs nothing beside it.
+  static constexpr size_t kMostOperations = 256;
+  static bool is_full(const Fusion& fusion) { return fusion.roles.size() >= kMostOperations; }
+
   static Fusion* first_of(ArrayRef<Use> uses) {
     return llvm::min_element(uses, [](const Use& a, const Use& b) { return a.fusion->last < b.fusion->last; })->fusion;
   }
@@ -130,7 +135,7 @@ class Fuser {
       evaluations_[op] = evaluations(uses);
       return;
     }
-    if (!uses.empty()) {
+    if (!uses.empty() && !is_full(*first_of(uses))) {
       Fusion* first = first_of(uses);
       if (auto role = role_in(op, uses, *first)) return join(op, *first, *role);
       bool alone = !escapes && llvm::all_of(uses, [&](const Use& u) { return u.fusion == first && takes_inline(u, op); });
@@ -162,7 +167,7 @@ class Fuser {
 
   void place_row_reduction(Operation* op, ArrayRef<Use> uses) {
     auto input = shaped(op->getOperand(0));
-    if (!uses.empty()) {
+    if (!uses.empty() && !is_full(*first_of(uses))) {
       Fusion* first = first_of(uses);
       if (first->kind == Fusion::Rows && ArrayRef<int64_t>(first->shape) == input.getShape() &&
           role_in(op, uses, *first) == Fusion::Row)

@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "trace/capture.h"
-#include "trace/capture.h"
 #include "trace/cell.h"
 #include "trace/composite.h"
 #include "trace/hash.h"
