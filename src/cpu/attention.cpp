@@ -37,9 +37,12 @@ bool fits(const AttentionOperands& o) {
   return true;
 }
 
-// The gradients of query, key and value; that of the mask has no kernel.
+// The gradients of query, key and value, and maybe of a mask that is added.
 bool is_gradient(CompositeOp op, const AttentionOperands& o) {
-  if (op.getNumResults() != 3) return false;
+  if (op.getNumResults() != 3) {
+    if (op.getNumResults() != 4 || !o.mask || !isa<FloatType>(element(o.mask))) return false;
+    if (Type type = op.getResult(3).getType(); type != o.mask.getType() && type != MaskGradient(o).type) return false;
+  }
   auto query = shaped(o.query), key = shaped(o.key), value = shaped(o.value);
   int64_t out[] = {query.getDimSize(0), query.getDimSize(1), query.getDimSize(2), value.getDimSize(3)};
   auto out_type = RankedTensorType::get(out, query.getElementType());

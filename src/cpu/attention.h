@@ -28,6 +28,18 @@ struct AttentionOperands {
 /// None for composites of another form.
 std::optional<AttentionOperands> attention_operands(mlir::stablehlo::CompositeOp op);
 
+/// How the gradient of the mask is computed: whoever shares a part of the mask adds to one sum, or to one of a few if there would be too little to do in parallel.
+struct MaskGradient {
+  explicit MaskGradient(const AttentionOperands& operands);
+  int64_t batches, heads;   ///< of the mask: its own, or 1
+  int64_t own_heads;        ///< of keys and values
+  int64_t shared = 1;       ///< how many heads of keys and values share a part
+  int64_t independent = 1;  ///< how many don't
+  int64_t sums = 1;         ///< for each part
+  /// f32 [sums, batches, heads, queries, keys up to whole vectors].
+  mlir::RankedTensorType type;
+};
+
 /// Strided arrays of operands.
 llvm::Expected<llvm::SmallVector<HeadArray>> head_arrays(KernelContext& c, llvm::ArrayRef<mlir::Value> operands);
 

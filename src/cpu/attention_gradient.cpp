@@ -4,7 +4,8 @@
 //   dV += Pᵀ G     dS = scale · P ∘ (G Vᵀ - delta),  delta = row sums of G ∘ O     dQ += dS K     dK += dSᵀ Q
 //
 // With dropout D is 1 / (1 - p) where a weight was kept, else 0, drawn again: dV += (P ∘ D)ᵀ G and dS = scale · P ∘ (D ∘ G Vᵀ - delta).
-// Products run on packed panels and sum up in f32. A task owns a head of keys and values, with all heads of queries that it serves.
+// Products run on packed panels and sum up in f32. A task owns a head of keys and values, with all heads of queries that it serves; where dS is also the gradient of a mask
+// that is shared (the bias of relative positions), all or some of the heads that share it, one after the other.
 #include <numeric>
 
 #include "cpu/attention.h"
@@ -22,7 +23,9 @@ class GradientEmitter : AttentionEmitter {
       : AttentionEmitter(c, values, operands[1], operands[2], operands[3]), gradient_(operands[0]), out_(operands[4]), logsumexp_(operands[5]),
         weight_gradients_(product_of_widths(gradient_, value_)), query_sums_(product_with_rows(scores_.m, key_, scores_.type)),
         key_sums_(product_with_rows(scores_.n, query_, scores_.type)), value_sums_(product_with_rows(scores_.n, gradient_, scores_.type)),
-        g_(c.k, weight_gradients_), dq_(c.k, query_sums_), dk_(c.k, key_sums_), dv_(c.k, value_sums_) {}
+        g_(c.k, weight_gradients_), dq_(c.k, query_sums_), dk_(c.k, key_sums_), dv_(c.k, value_sums_) {
+    if (c.fusion.product->getNumResults() == 4) mask_gradient_.emplace(values);
+  }
 
   void run() {
     int64_t queries = scores_.m, keys = scores_.n, width = scores_.k, value_width = weight_gradients_.k, shared = query_.heads() / key_.heads();
@@ -33,7 +36,7 @@ class GradientEmitter : AttentionEmitter {
     keys_ = round_up(std::min<int64_t>(keys, 128), unit);
     all_keys_ = round_up(keys, keys_);
     pitch_ = keys_ + 16;  // rows that are a multiple of 4 KiB apart would collide in L1
-    c_.kernel.tasks = scores_.batch / shared;
+    c_.kernel.tasks = mask_gradient_ ? mask_gradient_->independent * mask_gradient_->sums : scores_.batch / shared;
     c_.kernel.cost = 0.25 * scores_.batch * double(queries) * keys * (3 * width + 2 * value_width) * (causal_ ? 0.5 : 1);
 
     int64_t columns = round_up(width, dq_.nr), value_columns = round_up(value_width, dv_.nr);
@@ -45,21 +48,52 @@ class GradientEmitter : AttentionEmitter {
     logsumexp_at_ = reserve(rows_ + rows_together()), delta_at_ = reserve(rows_ + rows_together());
     query_sums_at_ = reserve(rows_ * columns), key_sums_at_ = reserve(all_keys_ * columns), value_sums_at_ = reserve(all_keys_ * value_columns);
 
-    k_.loop(k_.begin(), k_.end(), [&](IR own) {
+    auto head_of_keys = [&](IR own) {
       clear(key_sums_at_, all_keys_ * columns);
       clear(value_sums_at_, all_keys_ * value_columns);
       k_.loop(k_.i64(0), k_.i64(shared * parts), [&](IR part) {
         IR head = b_.CreateAdd(k_.mul(own, shared), b_.CreateUDiv(part, k_.i64(parts))), m0 = k_.mul(b_.CreateURem(part, k_.i64(parts)), rows_);
         clear(query_sums_at_, rows_ * columns);
+        if (mask_gradient_) mask_gradient_at_ = part_of_mask(head);
         some_queries(head, m0, k_.min(k_.i64(rows_), b_.CreateSub(k_.i64(queries), m0)));
       });
       write(1, own, k_.i64(0), k_.i64(keys), dk_, key_sums_at_, all_keys_);
       write(2, own, k_.i64(0), k_.i64(keys), dv_, value_sums_at_, all_keys_);
+    };
+    k_.loop(k_.begin(), k_.end(), [&](IR task) {
+      if (mask_gradient_) with_mask_gradient(task, head_of_keys);
+      else head_of_keys(task);
     });
   }
 
  private:
   static constexpr int kTiles = 8;  // of queries in a group: the products over queries sum up so many before they go to memory
+
+  // The heads of keys and values that a task sums the mask's gradient of.
+  void with_mask_gradient(IR task, const std::function<void(IR own)>& head_of_keys) {
+    const MaskGradient& g = *mask_gradient_;
+    int64_t together = g.shared / g.sums;
+    bool all_batches = g.batches == 1, all_heads = g.heads == 1;
+    auto at = delinearise(k_, {g.sums, g.independent}, task);
+    auto part = delinearise(k_, {all_batches ? 1 : g.batches, all_heads ? 1 : g.own_heads}, at[1].base);
+    int64_t heads = all_heads ? 1 : g.heads / g.own_heads, bytes = product(g.type.getShape().take_back(2)) * 4;
+    first_part_ = b_.CreateAdd(k_.mul(b_.CreateAdd(k_.mul(at[0].base, g.batches), part[0].base), g.heads), k_.mul(part[1].base, heads));
+    b_.CreateMemSet(mask_part(first_part_), b_.getInt8(0), heads * bytes, llvm::Align(64));
+    k_.loop(k_.i64(0), k_.i64(together), [&](IR i) {
+      IR which = k_.add(k_.mul(at[0].base, together), i);
+      if (all_batches && all_heads) return head_of_keys(which);
+      head_of_keys(k_.add(k_.mul(all_batches ? which : part[0].base, g.own_heads), all_heads ? which : part[1].base));
+    });
+  }
+  IR mask_part(IR part) { return b_.CreateInBoundsGEP(b_.getFloatTy(), c_.buffer(c_.fusion.product->getResult(3)), k_.mul(part, product(mask_gradient_->type.getShape().take_back(2)))); }
+  IR part_of_mask(IR head) {
+    int64_t heads = mask_gradient_->heads / mask_gradient_->own_heads;
+    return mask_part(mask_gradient_->heads == 1 ? first_part_ : b_.CreateAdd(first_part_, b_.CreateURem(head, k_.i64(heads))));
+  }
+  void add_to_mask(IR gradient, IR row, IR column) {
+    IR at = b_.CreateInBoundsGEP(b_.getFloatTy(), mask_gradient_at_, k_.add(k_.mul(row, mask_gradient_->type.getShape().back()), column));
+    store(b_.CreateFAdd(load(at, s_.lanes), gradient), at);
+  }
 
   void clear(int64_t at, int64_t floats) { b_.CreateMemSet(scratch(at, k_.i64(0)), b_.getInt8(0), floats * 4, llvm::Align(64)); }
 
@@ -141,8 +175,13 @@ class GradientEmitter : AttentionEmitter {
           IR weight = emit_exp(k_, b_.CreateFSub(score(load(weight_at, lanes), head, rows[r], n0, j, inside), logsumexp[r]));
           weight = b_.CreateSelect(inside, weight, none);
           IR gradient = b_.CreateFMul(weight, b_.CreateFSub(dropped(load(gradient_at, lanes)), delta[r]));
+          gradient = b_.CreateSelect(inside, gradient, none);
           store(dropped(weight), weight_at);
-          store(b_.CreateSelect(inside, b_.CreateFMul(gradient, llvm::ConstantFP::get(vector, scale_)), none), gradient_at);
+          store(b_.CreateFMul(gradient, llvm::ConstantFP::get(vector, scale_)), gradient_at);
+          auto add = [&] { add_to_mask(gradient, rows[r], k_.add(n0, j)); };
+          if (!mask_gradient_) return;
+          if (rows_together() == 1) add();
+          else k_.when(b_.CreateICmpSLT(rows[r], k_.i64(scores_.m)), add);
         });
       });
       k_.loop(width, end, lanes, [&](IR j) {
@@ -192,12 +231,58 @@ class GradientEmitter : AttentionEmitter {
   HeadArray gradient_, out_, logsumexp_;
   MatmulSpec weight_gradients_, query_sums_, key_sums_, value_sums_;
   Panels g_, dq_, dk_, dv_;
+  std::optional<MaskGradient> mask_gradient_;
+  IR first_part_ = nullptr, mask_gradient_at_ = nullptr;  // of the mask: the number of the task's first part, the address of the head's
   int64_t group_ = 0, rows_ = 0, keys_ = 0, all_keys_ = 0, pitch_ = 0;  // queries of a group and of a part, keys of a block and of all
   int64_t queries_at_ = 0, gradients_at_ = 0, query_rows_at_ = 0, gradient_rows_at_ = 0, keys_at_ = 0, values_at_ = 0, key_rows_at_ = 0;  // places in scratch
   int64_t weights_at_ = 0, weight_gradients_at_ = 0, logsumexp_at_ = 0, delta_at_ = 0, query_sums_at_ = 0, key_sums_at_ = 0, value_sums_at_ = 0;
 };
 
 }  // namespace
+
+MaskGradient::MaskGradient(const AttentionOperands& o) {
+  constexpr int64_t kTasks = 16, kLanes = 16;  // at least so many tasks, and the longest vectors
+  auto mask = shaped(o.mask), query = shaped(o.query), key = shaped(o.key);
+  auto size = [&](int64_t d) { return d < 4 - mask.getRank() ? 1 : mask.getDimSize(d + mask.getRank() - 4); };
+  batches = size(0), heads = size(1), own_heads = key.getDimSize(1);
+  if (batches == 1) shared *= query.getDimSize(0);
+  if (heads == 1) shared *= own_heads;
+  independent = query.getDimSize(0) * own_heads / shared;
+  while (sums < shared && (shared % sums || sums * independent < kTasks)) ++sums;
+  type = RankedTensorType::get({sums, batches, heads, query.getDimSize(2), round_up(key.getDimSize(2), kLanes)}, Float32Type::get(mask.getContext()));
+}
+
+void split_attention_gradient(CompositeOp op) {
+  auto operands = attention_operands(op);
+  if (op->getNumResults() != 4 || attention_kind(op) != Fusion::AttentionGradient || op.getResult(3).getType() != operands->mask.getType()) return;
+  MaskGradient gradient(*operands);
+  auto mask = shaped(operands->mask);
+  OpBuilder b(op);
+  b.setInsertionPointAfter(op);
+  op.getResult(3).setType(gradient.type);
+  Value all = op.getResult(3), sum = all;
+  SmallVector<int64_t> limits(gradient.type.getShape()), dims{0}, zero(5, 0), one(5, 1);
+  limits[4] = shaped(operands->key).getDimSize(2);
+  sum = SliceOp::create(b, op.getLoc(), sum, zero, limits, one);
+  Operation* first = sum.getDefiningOp();
+  for (int64_t d : {3, 4})
+    if (int64_t in_mask = d - 5 + mask.getRank(); in_mask < 0 || mask.getDimSize(in_mask) == 1) dims.push_back(d);
+  if (gradient.sums > 1 || dims.size() > 1) {
+    SmallVector<int64_t> rest;
+    for (int64_t d = 0; d < 5; ++d)
+      if (!llvm::is_contained(dims, d)) rest.push_back(limits[d]);
+    auto scalar = RankedTensorType::get({}, b.getF32Type());
+    Value none = ConstantOp::create(b, op.getLoc(), DenseElementsAttr::get(scalar, 0.0f));
+    auto reduce = ReduceOp::create(b, op.getLoc(), TypeRange{RankedTensorType::get(rest, b.getF32Type())}, ValueRange{sum}, ValueRange{none}, b.getDenseI64ArrayAttr(dims));
+    OpBuilder::InsertionGuard guard(b);
+    Block* body = b.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {op.getLoc(), op.getLoc()});
+    mlir::stablehlo::ReturnOp::create(b, op.getLoc(), ValueRange{AddOp::create(b, op.getLoc(), body->getArgument(0), body->getArgument(1))});
+    sum = reduce.getResult(0);
+  }
+  if (mask.getElementType() != b.getF32Type()) sum = ConvertOp::create(b, op.getLoc(), shaped(sum).clone(mask.getElementType()), sum);
+  sum = ReshapeOp::create(b, op.getLoc(), mask, sum);
+  all.replaceUsesWithIf(sum, [&](OpOperand& use) { return use.getOwner() != first; });
+}
 
 llvm::Error emit_attention_gradient(KernelContext& c) {
   auto v = *attention_operands(cast<CompositeOp>(c.fusion.product));

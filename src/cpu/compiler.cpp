@@ -129,7 +129,7 @@ class NativeProgram final : public Program {
 
 // What a kernel does, in short: its kind, the types it works on, its operations.
 std::string label_of(const Fusion& fusion) {
-  static constexpr const char* kinds[] = {"rows", "reduce", "concatenate", "dot", "convolution", "attention", "attention_gradient", "window", "select_and_scatter", "scatter", "sort", "composite"};
+  static constexpr const char* kinds[] = {"rows", "reduce", "concatenate", "dot", "convolution", "attention", "attention_gradient", "window", "select_and_scatter", "scatter", "sort", "alignment", "composite"};
   std::string text = kinds[fusion.kind];
   llvm::raw_string_ostream out(text);
   auto type = [&](Value v) { out << ' ' << cast<RankedTensorType>(v.getType()).getElementType() << '['; llvm::interleave(shaped(v).getShape(), out, "x"); out << ']'; };
@@ -195,6 +195,7 @@ llvm::Error emit(KernelContext& c) {
     case Fusion::SelectAndScatter: return emit_select_and_scatter(c);
     case Fusion::Scatter: return emit_scatter(c);
     case Fusion::Sort: return emit_sort(c);
+    case Fusion::Alignment: return emit_alignment(c);
     case Fusion::Composite: break;  // nothing to emit
   }
   return llvm::Error::success();
@@ -389,6 +390,9 @@ using ForeignKernels = DenseMap<Operation*, std::unique_ptr<composite::Kernel>>;
 llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, ForeignKernels& foreign, composite::Report& report) {
   auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
   if (failed(choose_kernels(module, foreign, report))) return broken();
+  main.walk([&](CompositeOp op) {
+    if (!foreign.contains(op)) split_attention_gradient(op);
+  });
   simplify(module);
   copy_returned_values(main);
   auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });

@@ -223,6 +223,9 @@ class Fuser {
         if (isa<PadOp>(use.user) && use.operand == 1) return is_splat(op);
         return is_view(op) && (use.user != use.fusion->product || reads_window(use.user, use.operand)) && feeds_product(use.user, *use.fusion) && is_strided(op, *use.fusion);
       case Fusion::Composite: return isa<ReshapeOp>(op);
+      case Fusion::Window:
+        if (isa<IotaOp>(op)) return true;
+        [[fallthrough]];
       case Fusion::Scatter:
         if (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) return true;  // what is scattered into
         [[fallthrough]];
@@ -355,7 +358,10 @@ Operation* simple_reducer(Block& body) {
   return straight || swapped ? &op : nullptr;
 }
 
-std::optional<Fusion::Kind> composite_kind(Operation* op) { return is_grouped_product(op) ? std::optional(Fusion::Dot) : attention_kind(op); }
+std::optional<Fusion::Kind> composite_kind(Operation* op) {
+  if (is_grouped_product(op)) return Fusion::Dot;
+  return is_alignment(op) ? std::optional(Fusion::Alignment) : attention_kind(op);
+}
 
 std::optional<ProductShape> product_shape(Operation* op) {
   if (is_grouped_product(op)) {

@@ -32,6 +32,7 @@ struct Fusion {
     SelectAndScatter,
     Scatter,
     Sort,
+    Alignment,    ///< cresset.alignment_scores
     Composite,    ///< run whole by somebody's kernel
   };
   /// How an operation lives in a Rows kernel.
@@ -65,6 +66,10 @@ std::optional<ProductShape> product_shape(mlir::Operation* product);
 /// The kind of kernel for this composite, if there is one, so that it need not be decomposed.
 std::optional<Fusion::Kind> composite_kind(mlir::Operation* op);
 std::optional<Fusion::Kind> attention_kind(mlir::Operation* op);
+/// Leaves to other kernels what the kernel of attention's gradient does not do itself: the last sums of the mask's gradient.
+void split_attention_gradient(mlir::stablehlo::CompositeOp op);
+/// Whether it is cresset.alignment_scores of numbers that a kernel computes with.
+bool is_alignment(mlir::Operation* op);
 /// Whether it is aten._grouped_mm with groups: a product that the compiler has a kernel for.
 bool is_grouped_product(mlir::Operation* op);
 

@@ -61,6 +61,7 @@ llvm::Error emit_window(KernelContext& c);
 llvm::Error emit_select_and_scatter(KernelContext& c);
 llvm::Error emit_scatter(KernelContext& c);
 llvm::Error emit_sort(KernelContext& c);
+llvm::Error emit_alignment(KernelContext& c);
 
 /// The neutral element of a simple reducer.
 IR neutral(KernelEmitter& k, mlir::Operation* reducer, llvm::Type* type);

@@ -38,7 +38,8 @@ extern "C" void cresset_sort_keys(uint64_t* keys, int64_t n, int64_t wanted, uin
       kept = wanted;
       last = keys[wanted - 1];
     }
-    return std::sort(keys, keys + kept);
+    if (kept > wanted) std::nth_element(keys, keys + wanted, keys + kept);
+    return std::sort(keys, keys + wanted);
   }
   if (n < 128) return std::sort(keys, keys + n);
   // By digits of 8 bits, from the lowest.

@@ -1,5 +1,6 @@
 #include "cpu/vector_math.h"
 
+#include <cmath>
 #include <limits>
 
 #include "llvm/IR/Intrinsics.h"
@@ -14,16 +15,21 @@ struct Scaled {
   IR scale, r;
 };
 
-// f32 (vector) arithmetic that reads like the formulas.
+// f32 or f64 (vector) arithmetic that reads like the formulas.
 struct Float {
   KernelEmitter& k;
   llvm::Type* type;
+  bool wide = type->getScalarType()->isDoubleTy();
+  int digits = wide ? 52 : 23;  // behind the point
+  int bias = wide ? 1023 : 127;
+  // Added to a small number it rounds that to an integer, which the sum then holds in its low bits: no conversion is needed.
+  double shifter = std::ldexp(1.5, digits);
   IR constant(double c) { return llvm::ConstantFP::get(type, c); }
   IR fma(IR x, IR y, IR z) { return k.b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, y, z}); }
   IR fma(IR x, double y, IR z) { return fma(x, constant(y), z); }
   IR fma(IR x, IR y, double z) { return fma(x, y, constant(z)); }
   // c[0] x^(n-1) + … + c[n-1]
-  IR polynomial(IR x, std::initializer_list<double> c) {
+  IR polynomial(IR x, llvm::ArrayRef<double> c) {
     IR sum = nullptr;
     for (double a : c) sum = sum ? fma(sum, x, a) : constant(a);
     return sum;
@@ -33,19 +39,19 @@ struct Float {
     return select(k.b.CreateFCmpOGT(x, constant(high)), constant(high), x);
   }
   IR select(IR condition, IR yes, IR no) { return k.b.CreateSelect(condition, yes, no); }
-  llvm::Type* ints() { return type->getWithNewType(k.b.getInt32Ty()); }
+  llvm::Type* ints() { return type->getWithNewType(k.b.getIntNTy(wide ? 64 : 32)); }
   IR integer(int64_t v) { return llvm::ConstantInt::get(ints(), v); }
   // exp(sign x) = scale exp(sign r) with |r| <= log(2) / 2 and sign 1 or -1. The scale is 0 from -127 log 2 on and inf above 127.5 log 2; farther than
   // half a log 2 beyond these it is anything.
   Scaled split_exp(IR x, double sign, bool in_two_parts) {
-    // Adding 1.5 * 2^23 rounds to an integer, which the sum then holds in its low bits; with 127 more they are an exponent.
-    IR shifter = constant(12582912.0 + 127);
-    IR sum = fma(x, constant(sign * 1.44269504088896341), shifter), n = k.b.CreateFSub(sum, shifter);
+    // With the bias more the low bits are an exponent.
+    IR begin = constant(shifter + bias);
+    IR sum = fma(x, constant(sign * 1.44269504088896341), begin), n = k.b.CreateFSub(sum, begin);
     IR r = in_two_parts ? fma(n, sign * 2.12194440e-4, fma(n, -sign * 0.693359375, x)) : fma(n, -sign * 0.69314718055994531, x);
     return {k.b.CreateBitCast(k.b.CreateShl(k.b.CreateBitCast(sum, ints()), integer(23)), type), r};
   }
-  // 2^n for integers n in [-126, 127]
-  IR exp2i(IR n) { return k.b.CreateBitCast(k.b.CreateShl(k.b.CreateAdd(n, integer(127)), integer(23)), type); }
+  // 2^n for integers n from 1 - bias to bias
+  IR exp2i(IR n) { return k.b.CreateBitCast(k.b.CreateShl(k.b.CreateAdd(n, integer(bias)), integer(digits)), type); }
 };
 
 // x = n log 2 + r with |r| <= log(2) / 2, and exp(r) = 1 + r + r² polynomial(r).
@@ -54,13 +60,15 @@ struct Reduced {
 };
 Reduced reduce_exp(Float& f, IR x) {
   auto& b = f.k.b;
-  // Adding 1.5 * 2^23 rounds to an integer, which the sum then holds in its low bits: no conversion is needed.
-  IR shifter = f.constant(12582912.0);
-  IR sum = f.fma(x, f.constant(1.44269504088896341), shifter);
-  IR n = b.CreateFSub(sum, shifter);
+  IR shifter = f.constant(f.shifter), sum = f.fma(x, f.constant(1.44269504088896341), shifter), n = b.CreateFSub(sum, shifter);
+  IR integer = b.CreateSub(b.CreateBitCast(sum, f.ints()), b.CreateBitCast(shifter, f.ints()));
+  if (f.wide) {
+    IR r = f.fma(n, -1.90821492927058770002e-10, f.fma(n, -6.93147180369123816490e-01, x));
+    return {integer, r, f.polynomial(r, {2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05, 1.9841269863053618e-04,
+                                         1.3888888917213717e-03, 8.333333333330062e-03, 4.166666666662413e-02, 0.16666666666666669, 0.5})};
+  }
   IR r = f.fma(n, 2.12194440e-4, f.fma(n, -0.693359375, x));
-  IR p = f.polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
-  return {b.CreateSub(b.CreateBitCast(sum, f.ints()), f.integer(0x4b400000)), r, p};
+  return {integer, r, f.polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1})};
 }
 
 // `usual`, or for a vector with any such lane what `rare` makes.
@@ -71,19 +79,18 @@ IR unless_any(KernelEmitter& k, IR condition, IR usual, const std::function<IR()
 }  // namespace
 
 IR emit_exp(KernelEmitter& k, IR x) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("exp", x);
   Float f{k, x->getType()};
   auto& b = k.b;
-  Reduced e = reduce_exp(f, f.clamp(x, -104.0, 89.0));
+  Reduced e = reduce_exp(f, f.wide ? f.clamp(x, -746.0, 710.0) : f.clamp(x, -104.0, 89.0));
   IR p = b.CreateFAdd(f.fma(e.polynomial, b.CreateFMul(e.r, e.r), e.r), f.constant(1.0));
-  // Two steps, because 2^n alone leaves the range of f32 at both ends. nan stays nan through p.
+  // Two steps, because 2^n alone leaves the range at both ends. nan stays nan through p.
   IR half = b.CreateAShr(e.n, f.integer(1));
   return b.CreateFMul(b.CreateFMul(p, f.exp2i(half)), f.exp2i(b.CreateSub(e.n, half)));
 }
 
 IR emit_exp_at_most_zero(KernelEmitter& k, IR x) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("exp", x);
   Float f{k, x->getType()};
+  if (f.wide) return emit_exp(k, x);
   auto& b = k.b;
   // As reduce_exp(), but with two terms less, whose coefficients are fitted to that, with log 2 in one part, and sums that wait less for each other.
   IR lowest = f.constant(-88.02969);  // -127 log 2, where 2^n is 0
@@ -96,10 +103,9 @@ IR emit_exp_at_most_zero(KernelEmitter& k, IR x) {
 }
 
 IR emit_expm1(KernelEmitter& k, IR x) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("expm1", x);
   Float f{k, x->getType()};
   auto& b = k.b;
-  Reduced e = reduce_exp(f, f.clamp(x, -80.0, 89.0));
+  Reduced e = reduce_exp(f, f.wide ? f.clamp(x, -80.0, 710.0) : f.clamp(x, -80.0, 89.0));
   IR p = f.fma(e.polynomial, b.CreateFMul(e.r, e.r), e.r);  // exp(r) - 1
   // 2^n p + (2^n - 1) with n - 1 for n, so that 2^n does not overflow before the end.
   IR scale = f.exp2i(b.CreateSub(e.n, f.integer(1)));
@@ -108,26 +114,36 @@ IR emit_expm1(KernelEmitter& k, IR x) {
 }
 
 IR emit_log(KernelEmitter& k, IR x) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("log", x);
   Float f{k, x->getType()};
   auto& b = k.b;
   // Denormals are scaled up first.
-  IR tiny = b.CreateFCmpOLT(x, f.constant(1.17549435e-38));
-  IR scaled = f.select(tiny, b.CreateFMul(x, f.constant(8388608.0)), x);
+  IR tiny = b.CreateFCmpOLT(x, f.constant(std::ldexp(1.0, 1 - f.bias)));
+  IR scaled = f.select(tiny, b.CreateFMul(x, f.constant(std::ldexp(1.0, f.digits))), x);
   IR bits = b.CreateBitCast(scaled, f.ints());
-  IR exponent = b.CreateSub(b.CreateLShr(bits, f.integer(23)), f.integer(126));
-  IR e = b.CreateFSub(b.CreateSIToFP(exponent, f.type), f.select(tiny, f.constant(23.0), f.constant(0.0)));
-  IR m = b.CreateBitCast(b.CreateOr(b.CreateAnd(bits, f.integer(0x007fffff)), f.integer(0x3f000000)), f.type);  // [0.5, 1)
+  IR exponent = b.CreateSub(b.CreateLShr(bits, f.integer(f.digits)), f.integer(f.bias - 1));
+  IR e = b.CreateFSub(b.CreateSIToFP(f.wide ? b.CreateTrunc(exponent, f.type->getWithNewType(b.getInt32Ty())) : exponent, f.type), f.select(tiny, f.constant(f.digits), f.constant(0.0)));
+  IR fraction = b.CreateAnd(bits, f.integer((int64_t(1) << f.digits) - 1));
+  IR m = b.CreateBitCast(b.CreateOr(fraction, f.integer(int64_t(f.bias - 1) << f.digits)), f.type);  // [0.5, 1)
   IR below = b.CreateFCmpOLT(m, f.constant(0.707106781186547524));
   e = f.select(below, b.CreateFSub(e, f.constant(1.0)), e);
   m = b.CreateFSub(f.select(below, b.CreateFAdd(m, m), m), f.constant(1.0));
-  IR z = b.CreateFMul(m, m);
-  IR p = f.polynomial(m, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-                          -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
-  IR y = b.CreateFMul(b.CreateFMul(p, m), z);
-  y = f.fma(e, -2.12194440e-4, y);
-  y = f.fma(z, -0.5, y);
-  IR result = f.fma(e, 0.693359375, b.CreateFAdd(m, y));
+  IR result;
+  if (f.wide) {
+    // log(1 + m) = 2 atanh(s), s = m / (2 + m): 2 s is m - m²/2 + s m²/2.
+    IR s = b.CreateFDiv(m, b.CreateFAdd(m, f.constant(2.0))), z = b.CreateFMul(s, s), half = b.CreateFMul(b.CreateFMul(m, m), f.constant(0.5));
+    IR p = b.CreateFMul(z, f.polynomial(z, {1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01, 2.857142874366239149e-01,
+                                            3.999999999940941908e-01, 6.666666666666735130e-01}));
+    IR low = f.fma(e, 1.90821492927058770002e-10, b.CreateFMul(s, b.CreateFAdd(half, p)));
+    result = f.fma(e, 6.93147180369123816490e-01, b.CreateFSub(m, b.CreateFSub(half, low)));
+  } else {
+    IR z = b.CreateFMul(m, m);
+    IR p = f.polynomial(m, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+                            -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+    IR y = b.CreateFMul(b.CreateFMul(p, m), z);
+    y = f.fma(e, -2.12194440e-4, y);
+    y = f.fma(z, -0.5, y);
+    result = f.fma(e, 0.693359375, b.CreateFAdd(m, y));
+  }
   double inf = std::numeric_limits<double>::infinity();
   result = f.select(b.CreateFCmpOEQ(x, f.constant(inf)), x, result);
   result = f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), f.constant(-inf), result);
@@ -135,7 +151,6 @@ IR emit_log(KernelEmitter& k, IR x) {
 }
 
 IR emit_log1p(KernelEmitter& k, IR x) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("log1p", x);
   Float f{k, x->getType()};
   auto& b = k.b;
   // log(u) and, to first order, what rounding 1 + x to u has lost.
@@ -149,9 +164,12 @@ IR emit_log1p(KernelEmitter& k, IR x) {
 }
 
 IR emit_tanh(KernelEmitter& k, IR x) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("tanh", x);
   Float f{k, x->getType()};
   auto& b = k.b;
+  if (f.wide) {
+    IR e = emit_expm1(k, b.CreateFMul(f.clamp(x, -20.0, 20.0), f.constant(2.0)));
+    return b.CreateFDiv(e, b.CreateFAdd(e, f.constant(2.0)));
+  }
   // The rational approximation of Eigen (MathFunctionsImpl.h, ptanh_float). At 9 it is 1, from a little above 8 it may be an ULP more.
   IR c = f.clamp(x, -9.0, 9.0);
   IR z = b.CreateFMul(c, c);

@@ -1,5 +1,5 @@
 // Transcendental functions as vector code: a JIT without them calls libm once for each lane, which costs five times as much.
-// f32, and remainders of f64; other f64 and rare functions go to libm.
+// f32; of f64 exponentials, logarithms, tanh and remainders. The rest of f64 and rare functions go to libm.
 #pragma once
 
 #include "cpu/emitter.h"

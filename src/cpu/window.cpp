@@ -64,8 +64,13 @@ void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
   Block& body = op.getBody().front();
   int64_t n = shape[dim], inner = product(shape.drop_front(dim + 1)), outer = product(shape.take_front(dim));
   Operation* simple = op.getInputs().size() == 1 ? simple_reducer(body) : nullptr;
-  bool held = llvm::all_of(op.getInputs(), [&](Value v) { return c.slots.has(v); });  // and not a constant or another view
-  int lanes = simple && held && inner >= k.target.lanes ? k.target.lanes : 1;
+  auto is_one_across = [&](Value v) {  // of neighbouring lines
+    auto position = v.getDefiningOp<IotaOp>();
+    return position && position.getIotaDimension() <= dim;
+  };
+  bool held = llvm::all_of(op.getInputs(), [&](Value v) { return c.slots.has(v) || is_one_across(v); });  // and not a constant or another view
+  bool elementwise = llvm::all_of(body.without_terminator(), [](Operation& inside) { return is_elementwise(&inside) || isa<ConstantOp>(inside); });
+  int lanes = elementwise && held && inner >= k.target.lanes ? k.target.lanes : 1;
   int64_t blocks = (inner + lanes - 1) / lanes;
   c.kernel.tasks = outer * blocks;
   c.kernel.cost = double(product(shape)) * 8;
@@ -79,9 +84,10 @@ void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
     k.loop(k.i64(0), k.i64(n), 1, init, [&](IR i, ArrayRef<IR> sums) {
       IR at = k.add(first, k.add(k.mul(i, inner), column));
       IRs next(sums.begin(), sums.end());
-      for (Value v : op.getInputs()) next.push_back(c.slots.has(v) ? k.load(element(v), c.buffer(v), at, width) : c.elements(1).emit(v, delinearise(k, shape, at)));
+      for (Value v : op.getInputs())
+        next.push_back(c.slots.has(v) ? k.load(element(v), c.buffer(v), at, width) : k.splat(c.elements(1).emit(v, delinearise(k, shape, at)), width));
       if (doubled) next = {k.b.CreateFAdd(next[0], k.b.CreateFPExt(next[1], next[0]->getType()))};
-      else next = simple ? IRs{c.elements(width).compute(simple, next)} : scalar.region(body, next);
+      else next = simple ? IRs{c.elements(width).compute(simple, next)} : c.elements(width).region(body, next);
       for (auto [v, sum] : llvm::zip(op.getResults(), next)) {
         IR stored = doubled ? k.b.CreateFPTrunc(sum, k.vector(k.b.getFloatTy(), width)) : sum;
         if (c.slots.has(v)) k.store(element(v), stored, c.buffer(v), at, width);

@@ -44,6 +44,10 @@ Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> oper
 Layouts reduced(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
   return of(at::meta::sum(meta(self), dim, keepdim, floating(self.scalar_type())));
 }
+Layouts with_positions(const at::Tensor& self, int64_t dim) {
+  at::maybe_wrap_dim(dim, self.dim());
+  return {contiguous(self.sizes(), self.scalar_type()), contiguous(self.sizes(), at::kLong)};
+}
 at::ScalarType floating(at::ScalarType dtype) { return at::isIntegralType(dtype, /*includeBool=*/true) ? at::typeMetaToScalarType(at::get_default_dtype()) : dtype; }
 
 Layouts where_self(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 namespace cresset::lowering {
 
 using namespace mlir;
@@ -172,11 +174,16 @@ Value Builder::reduce(Value v, ArrayRef<int64_t> dims, Value init, llvm::functio
   return op.getResult(0);
 }
 Value Builder::sum(Value v, ArrayRef<int64_t> dims) { return dims.empty() ? v : convert(reduce<hlo::AddOp>(upcast(v), dims, 0), element_of(v)); }
+Value Builder::lowest(Type t) {
+  if (isa<FloatType>(t)) return constant(-std::numeric_limits<double>::infinity(), t);
+  return constant(c10::Scalar(t.isUnsignedInteger() || t.isInteger(1) ? int64_t(0) : std::numeric_limits<int64_t>::min() >> (64 - t.getIntOrFloatBitWidth())), t);
+}
+Value Builder::highest(Type t) {
+  if (isa<FloatType>(t)) return constant(std::numeric_limits<double>::infinity(), t);
+  return constant(c10::Scalar(t.isInteger(1) ? int64_t(1) : t.isUnsignedInteger() ? int64_t(255) : std::numeric_limits<int64_t>::max() >> (64 - t.getIntOrFloatBitWidth())), t);
+}
 Value Builder::maximum(Value v, ArrayRef<int64_t> dims) {
-  Type t = element_of(v);
-  Value lowest = is_floating(v) ? constant(-std::numeric_limits<double>::infinity(), t)
-                                : constant(c10::Scalar(t.isUnsignedInteger() || t.isInteger(1) ? int64_t(0) : std::numeric_limits<int64_t>::min() >> (64 - t.getIntOrFloatBitWidth())), t);
-  return reduce(v, dims, lowest, [](Builder& b, Value x, Value y) { return b.max(x, y); });
+  return reduce(v, dims, lowest(element_of(v)), [](Builder& b, Value x, Value y) { return b.max(x, y); });
 }
 Value Builder::spread(Value reduced, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {
   Dims kept;
@@ -243,6 +250,28 @@ Value Builder::scatter_rows(Value target, Value index, Value updates, bool accum
   auto numbers = hlo::ScatterDimensionNumbersAttr::get(ops.getContext(), window, {0}, {}, {}, {0}, 1);
   return scatter(target, reshape(index, {type_of(index).getNumElements(), 1}), updates, numbers,
                  [&](Value x, Value y) { return accumulate ? add(x, y) : y; }, unique);
+}
+
+Value Builder::composite(StringRef name, ValueRange operands, Type result, DictionaryAttr attributes, llvm::function_ref<Value(Builder&, ValueRange)> body) {
+  auto module = ops.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  std::string function_name = (name + ".impl").str();
+  for (NamedAttribute a : attributes) function_name += '_' + std::to_string(cast<IntegerAttr>(a.getValue()).getInt());
+  for (int64_t d : cast<RankedTensorType>(result).getShape()) function_name += '_' + std::to_string(d);
+  auto type = ops.getFunctionType(operands.getTypes(), {result});
+  func::FuncOp function;
+  std::string stem = function_name;
+  for (int i = 1; (function = module.lookupSymbol<func::FuncOp>(function_name)) && function.getFunctionType() != type; ++i) function_name = stem + '.' + std::to_string(i);
+  if (!function) {
+    OpBuilder::InsertionGuard guard(ops);
+    ops.setInsertionPointToEnd(module.getBody());
+    function = create<func::FuncOp>(function_name, type);
+    function.setPrivate();
+    Block* block = function.addEntryBlock();
+    ops.setInsertionPointToEnd(block);
+    Value v = body(*this, block->getArguments());
+    create<func::ReturnOp>(v);
+  }
+  return create<hlo::CompositeOp>(result, operands, name, attributes, function.getName(), 1u).getResult(0);
 }
 
 Value Builder::one_hot(Value index, int64_t n) {

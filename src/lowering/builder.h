@@ -61,6 +61,8 @@ class Builder {
   Value like(double v, Value x) { return constant(v, element_of(x), shape_of(x)); }
   Value iota(int64_t dim, llvm::ArrayRef<int64_t> shape, mlir::Type element);
   Value integers(llvm::ArrayRef<int64_t> values);  // 1-d i64
+  Value lowest(mlir::Type element);   // -inf of floating point
+  Value highest(mlir::Type element);
   Value numbers(llvm::ArrayRef<double> values, mlir::Type element, llvm::ArrayRef<int64_t> shape);
   /// A Scalar as a tensor.
   Value scalar(const Scalar& s, mlir::Type element, llvm::ArrayRef<int64_t> shape = {});
@@ -137,6 +139,9 @@ class Builder {
                 bool unique = false);
   /// target[index[i]] (+)= updates[i] along dimension 0.
   Value scatter_rows(Value target, Value index, Value updates, bool add, bool unique = false);
+  /// A composite of this project's own, whose attributes are integers. `body` makes its decomposition, once for each type and set of attributes in a module.
+  Value composite(llvm::StringRef name, mlir::ValueRange operands, mlir::Type result, mlir::DictionaryAttr attributes,
+                  llvm::function_ref<Value(Builder&, mlir::ValueRange)> body);
   /// One-hot comparison along a new last dimension: index[..., None] == iota(n).
   Value one_hot(Value index, int64_t n);
 };

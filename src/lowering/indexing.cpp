@@ -172,12 +172,8 @@ Value scatter_reduced(Builder& b, Value self, int64_t dim, Value index, Value sr
   Value target = self;
   if (!include_self) {
     mlir::Type t = element_of(self);
-    double infinity = std::numeric_limits<double>::infinity();
-    int64_t lowest = t.isInteger(1) || t.isUnsignedInteger() ? 0 : std::numeric_limits<int64_t>::min() >> (64 - t.getIntOrFloatBitWidth());
-    int64_t highest = t.isInteger(1) ? 1 : t.isUnsignedInteger() ? 255 : std::numeric_limits<int64_t>::max() >> (64 - t.getIntOrFloatBitWidth());
-    c10::Scalar neutral = reduce == "sum" ? c10::Scalar(0) : reduce == "prod" ? c10::Scalar(1)
-                          : is_floating(self) ? c10::Scalar(reduce == "amax" ? -infinity : infinity) : c10::Scalar(reduce == "amax" ? lowest : highest);
-    target = scatter_along(b, target, dim, index, b.constant(neutral, t, shape_of(src)), [](Value, Value y) { return y; });
+    Value neutral = reduce == "sum" ? b.constant(0.0, t) : reduce == "prod" ? b.constant(1.0, t) : reduce == "amax" ? b.lowest(t) : b.highest(t);
+    target = scatter_along(b, target, dim, index, b.broadcast(neutral, shape_of(src)), [](Value, Value y) { return y; });
   }
   return scatter_along(b, target, dim, index, src, body);
 }

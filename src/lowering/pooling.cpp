@@ -192,10 +192,7 @@ void keep_larger(Builder& b, Value& best, Value& index, Value v, Value position)
 
 Values max_pool(Builder& b, const Axes& axes, Value self) {
   Dims shape = b.result_shape();
-  mlir::Type element = element_of(self);
-  Value lowest = is_floating(self) ? b.constant(-std::numeric_limits<double>::infinity(), element)
-                                   : b.constant(c10::Scalar(std::numeric_limits<int64_t>::min() >> (64 - element.getIntOrFloatBitWidth())), element);
-  Value best, index;
+  Value best, index, lowest = b.lowest(element_of(self));
   for_each_offset(axes, [&](llvm::ArrayRef<int64_t> offset) { keep_larger(b, best, index, at_offset(b, self, axes, offset, lowest), positions(b, shape, axes, offset)); });
   return {best, index};
 }

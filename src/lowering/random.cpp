@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "generated/lowerings.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace cresset::lowering {
 namespace {
@@ -31,33 +30,18 @@ std::array<Value, 4> philox(Builder& b, Value counter, Value key) {
 
 Value number_of(Builder& b, const Scalar& s) { return s.operand ? s.operand : b.scalar(s, b.ops.getI64Type()); }
 
-// The decomposition, once for each type and spacing.
-mlir::func::FuncOp random_bits_function(Builder& b, mlir::RankedTensorType type, int64_t spacing, mlir::TypeRange operands) {
-  mlir::ModuleOp module = b.ops.getInsertionBlock()->getParentOp()->getParentOfType<mlir::ModuleOp>();
-  std::string name = "cresset.random_bits.impl_" + std::to_string(spacing);
-  for (int64_t d : type.getShape()) name += '_' + std::to_string(d);
-  auto function_type = b.ops.getFunctionType(operands, {type});
-  for (int i = 0;; ++i) {
-    auto known = module.lookupSymbol<mlir::func::FuncOp>(name + (i ? "." + std::to_string(i) : ""));
-    if (!known && i) name += "." + std::to_string(i);
-    if (!known) break;
-    if (known.getFunctionType() == function_type) return known;
-  }
-  mlir::OpBuilder::InsertionGuard guard(b.ops);
-  b.ops.setInsertionPointToEnd(module.getBody());
-  auto function = b.create<mlir::func::FuncOp>(name, function_type);
-  function.setPrivate();
-  mlir::Block* block = function.addEntryBlock();
-  b.ops.setInsertionPointToEnd(block);
+// The decomposition.
+Value words_in_order(Builder& b, Value seed, Value offset, llvm::ArrayRef<int64_t> shape, int64_t spacing) {
   mlir::Type u64 = b.ops.getIntegerType(64, false);
-  int64_t n = type.getNumElements(), groups = (n + 4 * spacing - 1) / (4 * spacing);
+  int64_t n = 1;
+  for (int64_t d : shape) n *= d;
+  int64_t groups = (n + 4 * spacing - 1) / (4 * spacing);
   Dims blocks{groups * spacing};
-  auto number = [&](int i) { return b.broadcast(b.convert(block->getArgument(i), u64), blocks); };
+  auto number = [&](Value v) { return b.broadcast(b.convert(v, u64), blocks); };
   Values words;
-  for (Value word : philox(b, b.add(b.iota(0, blocks, u64), number(1)), number(0))) words.push_back(b.reshape(word, {groups, 1, spacing}));
+  for (Value word : philox(b, b.add(b.iota(0, blocks, u64), number(offset)), number(seed))) words.push_back(b.reshape(word, {groups, 1, spacing}));
   Value all = b.reshape(b.concatenate(words, 1), {groups * 4 * spacing});
-  b.create<mlir::func::ReturnOp>(b.reshape(b.slice(all, 0, 0, n), type.getShape()));
-  return function;
+  return b.reshape(b.slice(all, 0, 0, n), shape);
 }
 
 }  // namespace
@@ -66,9 +50,8 @@ Value random_bits(Builder& b, llvm::ArrayRef<int64_t> shape, const Scalar& seed,
   auto type = mlir::RankedTensorType::get(shape, b.ops.getIntegerType(32, false));
   if (type.getNumElements() == 0) return b.constant(0.0, type.getElementType(), shape);
   Value operands[] = {number_of(b, seed), number_of(b, offset)};
-  auto function = random_bits_function(b, type, spacing, mlir::ValueRange(operands).getTypes());
   auto attributes = b.ops.getDictionaryAttr(b.ops.getNamedAttr("spacing", b.ops.getI64IntegerAttr(spacing)));
-  return b.create<hlo::CompositeOp>(type, operands, "cresset.random_bits", attributes, function.getName(), 1u).getResult(0);
+  return b.composite("cresset.random_bits", operands, type, attributes, [&](Builder& b, mlir::ValueRange v) { return words_in_order(b, v[0], v[1], shape, spacing); });
 }
 
 Value uniform_numbers(Builder& b, llvm::ArrayRef<int64_t> shape, const Scalar& seed, const Scalar& offset, int digits) {

@@ -18,10 +18,7 @@ int64_t count(Value v, const Dims& dims) {
 Value finish(Builder& b, Value v, size_t i = 0) { return b.reshape(b.convert(v, b.result_element(i)), b.result_shape(i)); }
 
 Value minimum_of(Builder& b, Value v, llvm::ArrayRef<int64_t> dims) {
-  mlir::Type t = element_of(v);
-  Value highest = is_floating(v) ? b.constant(std::numeric_limits<double>::infinity(), t)
-                                 : b.constant(c10::Scalar(t.isInteger(1) ? int64_t(1) : t.isUnsignedInteger() ? int64_t(255) : std::numeric_limits<int64_t>::max() >> (64 - t.getIntOrFloatBitWidth())), t);
-  return b.reduce(v, dims, highest, [](Builder& b, Value x, Value y) { return b.min(x, y); });
+  return b.reduce(v, dims, b.highest(element_of(v)), [](Builder& b, Value x, Value y) { return b.min(x, y); });
 }
 
 // Position of the first extreme element (nan counts as extreme) along one dimension.
@@ -156,32 +153,47 @@ Value logsumexp(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdi
   Value finite = b.select(b.create<hlo::IsFiniteOp>(mlir::RankedTensorType::get(shape_of(m), b.ops.getI1Type()), m), m, b.like(0, m));
   return finish(b, b.add(b.log(b.sum(b.exp(b.sub(x, b.spread(finite, dims, shape_of(x)))), dims)), finite));
 }
-// Each element with all before it: a window as long as the dimension, over as much padding in front.
-template <class F>
-static Value scan(Builder& b, Value self, int64_t dim, double init, F combine) {
-  Value x = b.upcast(b.convert(self, b.result_element()));
-  if (rank_of(x) == 0 || type_of(x).getNumElements() == 0) return finish(b, x);
-  dim = wrap(dim, rank_of(x));
-  int64_t rank = rank_of(x), n = shape_of(x)[dim];
+// Each element with all before it: a window as long as the dimension, over as much padding in front. `combine` takes what is before and what comes then, of each input.
+static Values scan(Builder& b, Values inputs, int64_t dim, Values init, llvm::function_ref<Values(mlir::ValueRange, mlir::ValueRange)> combine) {
+  Dims shape(shape_of(inputs[0]));
+  size_t rank = shape.size(), count = inputs.size();
   Dims window(rank, 1), padding(2 * rank, 0);
-  window[dim] = n;
-  padding[2 * dim] = n - 1;
-  mlir::Type scalar = mlir::RankedTensorType::get({}, element_of(x));
-  auto pads = mlir::DenseIntElementsAttr::get(mlir::RankedTensorType::get({rank, 2}, b.ops.getI64Type()), llvm::ArrayRef<int64_t>(padding));
-  auto op = b.create<hlo::ReduceWindowOp>(mlir::TypeRange{x.getType()}, mlir::ValueRange{x}, mlir::ValueRange{b.constant(init, element_of(x))},
-                                          b.ops.getDenseI64ArrayAttr(window), nullptr, nullptr, nullptr, pads);
+  window[dim] = shape[dim];
+  padding[2 * dim] = shape[dim] - 1;
+  auto pads = mlir::DenseIntElementsAttr::get(mlir::RankedTensorType::get({int64_t(rank), 2}, b.ops.getI64Type()), llvm::ArrayRef<int64_t>(padding));
+  auto op = b.create<hlo::ReduceWindowOp>(mlir::TypeRange(mlir::ValueRange(inputs)), inputs, init, b.ops.getDenseI64ArrayAttr(window), nullptr, nullptr, nullptr, pads);
   mlir::OpBuilder::InsertionGuard guard(b.ops);
   mlir::Block* block = b.ops.createBlock(&op.getBody());
-  block->addArguments({scalar, scalar}, {b.loc, b.loc});
-  b.create<hlo::ReturnOp>(mlir::ValueRange{combine(block->getArgument(0), block->getArgument(1))});
-  b.ops.setInsertionPointAfter(op);
-  return finish(b, op.getResult(0));
+  for (size_t i = 0; i < 2 * count; ++i) block->addArgument(mlir::RankedTensorType::get({}, element_of(inputs[i % count])), b.loc);
+  mlir::ValueRange arguments = block->getArguments();
+  b.create<hlo::ReturnOp>(combine(arguments.take_front(count), arguments.drop_front(count)));
+  return Values(op.getResults());
+}
+template <class F>
+static Value cumulative(Builder& b, Value self, int64_t dim, double init, F combine) {
+  Value x = b.upcast(b.convert(self, b.result_element()));
+  if (rank_of(x) == 0 || type_of(x).getNumElements() == 0) return finish(b, x);
+  return finish(b, scan(b, {x}, wrap(dim, rank_of(x)), {b.constant(init, element_of(x))}, [&](auto x, auto y) { return Values{combine(x[0], y[0])}; })[0]);
 }
 Value cumsum(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> dtype) {
-  return scan(b, self, dim, 0, [&](Value x, Value y) { return b.add(x, y); });
+  return cumulative(b, self, dim, 0, [&](Value x, Value y) { return b.add(x, y); });
 }
 Value cumprod(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> dtype) {
-  return scan(b, self, dim, 1, [&](Value x, Value y) { return b.mul(x, y); });
+  return cumulative(b, self, dim, 1, [&](Value x, Value y) { return b.mul(x, y); });
 }
+// The extreme element so far and where it is: the last of equal ones, and nan before all numbers.
+static Values cumulative_extreme(Builder& b, Value self, int64_t dim, bool max) {
+  mlir::Type i64 = b.ops.getI64Type();
+  if (rank_of(self) == 0 || type_of(self).getNumElements() == 0) return {self, b.constant(c10::Scalar(0), i64, shape_of(self))};
+  dim = wrap(dim, rank_of(self));
+  Values init{max ? b.lowest(element_of(self)) : b.highest(element_of(self)), b.constant(c10::Scalar(0), i64)};
+  return scan(b, {self, b.iota(dim, shape_of(self), i64)}, dim, init, [&](auto before, auto then) {
+    Value x = before[0], y = then[0], taken = b.compare(max ? Direction::GE : Direction::LE, y, x);
+    if (is_floating(x)) taken = b.logical_or(b.compare(Direction::NE, y, y), taken);
+    return Values{b.select(taken, y, x), b.select(taken, then[1], before[1])};
+  });
+}
+Values cummax(Builder& b, Value self, int64_t dim) { return cumulative_extreme(b, self, dim, true); }
+Values cummin(Builder& b, Value self, int64_t dim) { return cumulative_extreme(b, self, dim, false); }
 
 }  // namespace cresset::lowering::aten

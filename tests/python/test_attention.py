@@ -126,6 +126,37 @@ def test_gradient_of_attention_in_blocks(blocks, mask, dtype):
         torch.testing.assert_close(a, b.to(dtype))
 
 
+MASK_SHAPES = {"of all": (1, 1, 1, 1), "of heads": (1, 4, 1, 1), "of batches": (2, 1, 1, 1), "own": (2, 4, 1, 1), "of keys": (2, 1, 0, 1), "of queries": (1, 4, 1, 0)}
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.25])
+@pytest.mark.parametrize("heads", [4, 2, 1])
+@pytest.mark.parametrize("mask, dtype", [*((mask, torch.float32) for mask in MASK_SHAPES), ("of heads", torch.bfloat16)], ids=str)
+@pytest.mark.parametrize("blocks", ["tails", "several blocks"])
+def test_gradient_of_the_mask(blocks, mask, dtype, heads, dropout):
+    (q, k, v, _), _ = inputs_in_blocks(blocks, "none", dtype)
+    k, v = k[:, :heads], v[:, :heads]
+    sizes = (*MASK_SHAPES[mask][:2], *(n if all_of else 1 for n, all_of in zip((q.shape[2], k.shape[2]), MASK_SHAPES[mask][2:])))
+    m, g = torch.randn(sizes, dtype=dtype), torch.randn(*q.shape[:3], v.shape[3], dtype=dtype)
+
+    def gradients(device, exact=False):
+        torch.manual_seed(3)
+        leaves = [t.detach().to(device, torch.float64 if exact else dtype).requires_grad_() for t in (q, k, v, m)]
+        out = F.scaled_dot_product_attention(*leaves[:3], attn_mask=leaves[3], enable_gqa=heads < 4, dropout_p=dropout)
+        return [t.cpu() for t in torch.autograd.grad(out, leaves, g.to(out))]
+
+    with torch_cresset.profile() as profile:
+        ours = gradients("cresset")
+    kernels = [row.kernel.split()[0] for row in profile]
+    assert kernels.count("attention_gradient") == 1 and "dot" not in kernels
+    with torch_cresset.composites(only="none"):
+        for a, b in zip(ours, gradients("cresset", exact=dtype != torch.float32)):
+            torch.testing.assert_close(a, b.to(dtype))
+    if not dropout:
+        for a, b in zip(ours, gradients("cpu", exact=dtype != torch.float32)):
+            torch.testing.assert_close(a, b.to(dtype), **({} if dtype == torch.float32 else {"rtol": 1.6e-2, "atol": 3e-2}))
+
+
 @pytest.mark.parametrize("cpu", ["avx2", "baseline"])
 def test_gradient_of_attention_on_other_instruction_sets(cpu):
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "attention_in_blocks and gradient and float32 and (tails or several) and (causal or head) or dropout and tails"]

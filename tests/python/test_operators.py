@@ -215,3 +215,20 @@ def test_a_number_is_rounded_to_bfloat16_where_the_cpu_does(operator):
     actual = operator(x.to("cresset"), torch.tensor(0.3, dtype=torch.float64)).cpu()
     assert (actual == expected).float().mean() > 0.98  # the rest by one unit in the last place
     torch.testing.assert_close(actual, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.uint8, torch.bool])
+@pytest.mark.parametrize("name", ["cummax", "cummin"])
+def test_cumulative_extremes(name, dtype):
+    """The last of equal elements; nan before all numbers."""
+    x = torch.randint(0, 2 if dtype == torch.bool else 9, (3, 21, 37)).to(dtype)
+    if dtype.is_floating_point:
+        x[0, 3, ::5], x[1, :, 2], x[2, 0] = float("nan"), float("inf"), -float("inf")
+    for dim in (0, 1, -1):
+        same(lambda x: tuple(getattr(torch, name)(x, dim)), x)
+        same(lambda x: tuple(getattr(torch, name)(x[:, ::2].mT, dim)), x)
+    assert not fallbacks()
+
+
+def test_gradient_of_cumulative_extremes():
+    same(lambda x: torch.autograd.grad(x.requires_grad_().cummax(1)[0].square().sum(), x)[0], torch.randn(4, 50))

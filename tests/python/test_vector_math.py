@@ -32,6 +32,29 @@ def test_error_in_units_of_the_last_place(name):
     assert torch.equal(torch.signbit(y[zero]), torch.signbit(exact[zero]))
 
 
+ULPS_OF_DOUBLES = {"exp": 1.1, "expm1": 2, "log": 1.1, "log1p": 2, "tanh": 3, "sigmoid": 2}
+
+
+@pytest.mark.parametrize("name", ULPS_OF_DOUBLES)
+def test_error_of_doubles_in_units_of_the_last_place(name):
+    """Against numbers with 64 digits."""
+    bits = torch.randint(-(2**63), 2**63 - 1, (300_000,), generator=torch.Generator().manual_seed(0)).view(torch.float64)
+    x = torch.cat([bits, torch.linspace(-20, 20, 100_001, dtype=torch.float64), torch.linspace(-745, 710, 100_001, dtype=torch.float64), torch.linspace(-1.5, 1.5, 100_001, dtype=torch.float64),
+                   torch.tensor(SPECIAL + [709.7, 709.8, -745.2, 5e-324, 2.3e-308], dtype=torch.float64)])
+    y = getattr(torch, name)(x.to("cresset")).cpu().numpy()
+    wide = x.numpy().astype(np.longdouble)
+    with np.errstate(all="ignore"):
+        exact = 1 / (1 + np.exp(-wide)) if name == "sigmoid" else getattr(np, name)(wide)
+        rounded = exact.astype(np.float64)
+    assert np.array_equal(np.isnan(y), np.isnan(rounded))
+    finite = np.isfinite(rounded) & (np.abs(rounded) > np.finfo(np.float64).tiny)
+    error = np.abs(y[finite].astype(np.longdouble) - exact[finite]) / np.spacing(np.abs(rounded[finite]))
+    worst = error.argmax()
+    assert error[worst] <= ULPS_OF_DOUBLES[name], f"{name}({x.numpy()[finite][worst]}): {error[worst]:.2f} ULP"
+    assert np.array_equal(y[np.isinf(rounded)], rounded[np.isinf(rounded)])
+    assert np.array_equal(np.signbit(y[rounded == 0]), np.signbit(rounded[rounded == 0]))
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 def test_inverse_error_function_near_one(dtype):
     near = 1 - torch.logspace(-7, -0.5, 4000, dtype=dtype)
