@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "device/indices.h"
@@ -12,77 +13,80 @@
 namespace cresset {
 namespace {
 
-struct Targets {
-  at::Tensor labels, input_lengths, target_lengths;
+struct Problem {
+  at::Tensor log_probs, labels, input_lengths, target_lengths;
 };
 
-at::Tensor on_device(at::IntArrayRef values, const at::Tensor& like) { return at::tensor(values, at::kLong).to(like.device()); }
-
-// [batch, labels]; what lies behind a target is class 0.
-at::Tensor padded(const at::Tensor& targets, at::IntArrayRef lengths) {
-  int64_t batch = int64_t(lengths.size()), longest = targets.dim() == 2 ? targets.size(1) : *std::max_element(lengths.begin(), lengths.end());
-  at::Tensor outside = at::ones({batch, longest}, at::kBool), places = at::zeros({batch, longest}, at::kLong);
-  int64_t place = 0;
-  for (int64_t i = 0; i < batch; place += lengths[i++]) {
-    outside[i].narrow(0, 0, lengths[i]).fill_(false);
-    places[i].narrow(0, 0, lengths[i]).copy_(at::arange(place, place + lengths[i]));
-  }
-  if (targets.numel() == 0) return at::zeros({batch, longest}, targets.options().dtype(at::kLong));
-  at::Tensor labels = targets.to(at::kLong);
-  if (targets.dim() == 1) labels = labels.index_select(0, places.reshape({-1}).to(targets.device())).reshape({batch, longest});
-  return labels.masked_fill(outside.to(targets.device()), 0);
+// The targets as [batch, labels]; what lies behind a target is class 0.
+Problem in_rows(const trace::Operator& op, const at::Tensor& log_probs, const at::Tensor& targets, const at::Tensor& input_lengths, const at::Tensor& target_lengths, int64_t longest) {
+  at::Tensor labels = targets.to(at::kLong), place = at::arange(longest, labels.options()).unsqueeze(0), length = target_lengths.unsqueeze(1);
+  if (targets.numel() == 0) labels = at::zeros({log_probs.size(1), longest}, labels.options());
+  else if (targets.dim() == 1) labels = at::take(labels, (target_lengths.cumsum(0) - target_lengths).unsqueeze(1).add(place).clamp_max(targets.numel() - 1));
+  labels = at::where(place.lt(length), labels, 0);
+  device::check_indices(op, labels, 0, log_probs.size(2), device::IndexFailure::RuntimeError);
+  return {log_probs, labels, input_lengths, target_lengths};
 }
 
-Targets checked(const trace::Operator& op, const at::Tensor& log_probs, const at::Tensor& targets, at::IntArrayRef input_lengths, at::IntArrayRef target_lengths, int64_t blank) {
+void check(const at::Tensor& log_probs, const at::Tensor& targets, int64_t input_lengths, int64_t target_lengths, int64_t blank) {
   TORCH_CHECK_NOT_IMPLEMENTED(log_probs.scalar_type() == at::kFloat || log_probs.scalar_type() == at::kDouble, "ctc_loss: not implemented for log_probs of ", log_probs.scalar_type(),
                               "; convert it with .to(torch.float32)");
   TORCH_CHECK(log_probs.dim() == 3 && log_probs.numel() > 0, "ctc_loss: expected log_probs of [steps, batch, classes] that are not empty, but got ", log_probs.sizes());
   TORCH_CHECK(at::isIntegralType(targets.scalar_type(), false), "ctc_loss: expected targets of integers, but got ", targets.scalar_type());
-  TORCH_CHECK(targets.dim() == 1 || targets.dim() == 2, "ctc_loss: expected targets of one or two dimensions, but got ", targets.sizes());
-  int64_t steps = log_probs.size(0), batch = log_probs.size(1), classes = log_probs.size(2);
+  int64_t batch = log_probs.size(1), classes = log_probs.size(2);
+  TORCH_CHECK(targets.dim() == 1 || (targets.dim() == 2 && targets.size(0) == batch), "ctc_loss: expected targets one behind the other or in ", batch, " rows, but got ", targets.sizes());
   TORCH_CHECK(0 <= blank && blank < classes, "ctc_loss: blank must be in label range [0, ", classes, "), but is ", blank);
-  TORCH_CHECK(int64_t(input_lengths.size()) == batch, "ctc_loss: input_lengths must be of size batch_size ", batch, ", but has ", input_lengths.size());
-  TORCH_CHECK(int64_t(target_lengths.size()) == batch, "ctc_loss: target_lengths must be of size batch_size ", batch, ", but has ", target_lengths.size());
-  for (int64_t n : input_lengths) TORCH_CHECK(0 <= n && n <= steps, "ctc_loss: Expected input_lengths to have value at least 0 and at most ", steps, ", but got value ", n);
-  for (int64_t n : target_lengths) TORCH_CHECK(n >= 0, "ctc_loss: Expected target_lengths to have value at least 0, but got value ", n);
-  if (targets.dim() == 1) {
-    int64_t all = std::accumulate(target_lengths.begin(), target_lengths.end(), int64_t(0));
-    TORCH_CHECK(targets.size(0) == all, "ctc_loss: Expected targets of size ", all, ", the sum of target_lengths, but got ", targets.sizes());
-  } else {
-    int64_t longest = *std::max_element(target_lengths.begin(), target_lengths.end());
-    TORCH_CHECK(targets.size(0) == batch && targets.size(1) >= longest, "ctc_loss: Expected targets to have ", batch, " rows of at least ", longest, " labels, but got ", targets.sizes());
-  }
-  at::Tensor labels = padded(targets, target_lengths);
-  device::check_indices(op, labels, 0, classes, device::IndexFailure::RuntimeError);
-  return {labels, on_device(input_lengths, log_probs), on_device(target_lengths, log_probs)};
+  TORCH_CHECK(input_lengths == batch, "ctc_loss: input_lengths must be of size batch_size ", batch, ", but has ", input_lengths);
+  TORCH_CHECK(target_lengths == batch, "ctc_loss: target_lengths must be of size batch_size ", batch, ", but has ", target_lengths);
 }
 
-std::tuple<at::Tensor, at::Tensor> ctc_loss(const at::Tensor& log_probs, const at::Tensor& targets, at::IntArrayRef input_lengths, at::IntArrayRef target_lengths, int64_t blank,
-                                            bool zero_infinity) {
-  auto [labels, steps, counts] = checked(op::_ctc_loss_Tensor, log_probs, targets, input_lengths, target_lengths, blank);
+Problem problem(const trace::Operator& op, const at::Tensor& log_probs, const at::Tensor& targets, at::IntArrayRef input_lengths, at::IntArrayRef target_lengths, int64_t blank) {
+  check(log_probs, targets, int64_t(input_lengths.size()), int64_t(target_lengths.size()), blank);
+  int64_t steps = log_probs.size(0), longest = *std::max_element(target_lengths.begin(), target_lengths.end());
+  for (int64_t n : input_lengths) TORCH_CHECK(0 <= n && n <= steps, "ctc_loss: Expected input_lengths to have value at least 0 and at most ", steps, ", but got value ", n);
+  for (int64_t n : target_lengths) TORCH_CHECK(n >= 0, "ctc_loss: Expected target_lengths to have value at least 0, but got value ", n);
+  int64_t all = std::accumulate(target_lengths.begin(), target_lengths.end(), int64_t(0));
+  TORCH_CHECK(targets.dim() == 2 || targets.size(0) == all, "ctc_loss: Expected targets of size ", all, ", the sum of target_lengths, but got ", targets.sizes());
+  TORCH_CHECK(targets.dim() == 1 || targets.size(1) >= longest, "ctc_loss: Expected targets to have rows of at least ", longest, " labels, but got ", targets.sizes());
+  auto on_device = [&](at::IntArrayRef values) { return at::tensor(values, at::kLong).to(log_probs.device()); };
+  return in_rows(op, log_probs, targets, on_device(input_lengths), on_device(target_lengths), targets.dim() == 2 ? targets.size(1) : longest);
+}
+
+Problem problem(const trace::Operator& op, const at::Tensor& log_probs, const at::Tensor& targets, const at::Tensor& input_lengths, const at::Tensor& target_lengths, int64_t blank) {
+  check(log_probs, targets, input_lengths.numel(), target_lengths.numel(), blank);
+  at::Tensor steps = input_lengths.to(log_probs.device(), at::kLong), labels = target_lengths.to(log_probs.device(), at::kLong);
+  device::check_indices(op, steps, 0, log_probs.size(0) + 1, device::IndexFailure::RuntimeError);
+  device::check_indices(op, labels, 0, targets.size(-1) + 1, device::IndexFailure::RuntimeError);
+  return in_rows(op, log_probs, targets, steps, labels, targets.size(-1));
+}
+
+void record(trace::Recorder& r, const Problem& p) {
+  r.tensor(p.log_probs, "log_probs");
+  r.tensor(p.labels, "targets");
+  r.tensor(p.input_lengths, "input_lengths");
+  r.tensor(p.target_lengths, "target_lengths");
+}
+
+template <class Lengths>
+std::tuple<at::Tensor, at::Tensor> ctc_loss(const at::Tensor& log_probs, const at::Tensor& targets, Lengths input_lengths, Lengths target_lengths, int64_t blank, bool zero_infinity) {
+  Problem p = problem(op::_ctc_loss_Tensor, log_probs, targets, input_lengths, target_lengths, blank);
   trace::Recorder r(op::_ctc_loss_Tensor);
-  r.tensor(log_probs, "log_probs");
-  r.tensor(labels, "targets");
-  r.tensor(steps, "input_lengths");
-  r.tensor(counts, "target_lengths");
+  record(r, p);
   r.attribute(trace::Attribute(blank));
   r.attribute(trace::Attribute(zero_infinity));
-  r.infer_layouts([&, labels = labels] {
+  r.infer_layouts([&] {
     int64_t batch = log_probs.size(1);
-    return shapes::Layouts{shapes::contiguous({batch}, log_probs.scalar_type()), shapes::contiguous({batch, log_probs.size(0), 2 * labels.size(1) + 1}, log_probs.scalar_type())};
+    return shapes::Layouts{shapes::contiguous({batch}, log_probs.scalar_type()), shapes::contiguous({batch, log_probs.size(0), 2 * p.labels.size(1) + 1}, log_probs.scalar_type())};
   });
   return r.results(std::make_index_sequence<2>());
 }
 
-at::Tensor ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets, at::IntArrayRef input_lengths, at::IntArrayRef target_lengths,
+template <class Lengths>
+at::Tensor ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets, Lengths input_lengths, Lengths target_lengths,
                              const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank, bool zero_infinity) {
-  auto [labels, steps, counts] = checked(op::_ctc_loss_backward_Tensor, log_probs, targets, input_lengths, target_lengths, blank);
+  Problem p = problem(op::_ctc_loss_backward_Tensor, log_probs, targets, input_lengths, target_lengths, blank);
   trace::Recorder r(op::_ctc_loss_backward_Tensor);
   r.tensor(grad, "grad");
-  r.tensor(log_probs, "log_probs");
-  r.tensor(labels, "targets");
-  r.tensor(steps, "input_lengths");
-  r.tensor(counts, "target_lengths");
+  record(r, p);
   r.tensor(neg_log_likelihood, "neg_log_likelihood");
   r.tensor(log_alpha, "log_alpha");
   r.attribute(trace::Attribute(blank));
@@ -91,26 +95,11 @@ at::Tensor ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_probs
   return r.result();
 }
 
-// Lengths in tensors are read, here as on the CPU.
-struct Numbers {
-  explicit Numbers(const at::Tensor& t) : values(t.to(at::kCPU, at::kLong).contiguous()) {}
-  operator at::IntArrayRef() const { return {values.const_data_ptr<int64_t>(), size_t(values.numel())}; }
-  at::Tensor values;
-};
-std::tuple<at::Tensor, at::Tensor> ctc_loss_of_tensors(const at::Tensor& log_probs, const at::Tensor& targets, const at::Tensor& input_lengths, const at::Tensor& target_lengths,
-                                                       int64_t blank, bool zero_infinity) {
-  return ctc_loss(log_probs, targets, Numbers(input_lengths), Numbers(target_lengths), blank, zero_infinity);
-}
-at::Tensor ctc_loss_backward_of_tensors(const at::Tensor& grad, const at::Tensor& log_probs, const at::Tensor& targets, const at::Tensor& input_lengths,
-                                        const at::Tensor& target_lengths, const at::Tensor& neg_log_likelihood, const at::Tensor& log_alpha, int64_t blank, bool zero_infinity) {
-  return ctc_loss_backward(grad, log_probs, targets, Numbers(input_lengths), Numbers(target_lengths), neg_log_likelihood, log_alpha, blank, zero_infinity);
-}
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-  m.impl("_ctc_loss", TORCH_FN(ctc_loss));
-  m.impl("_ctc_loss.Tensor", TORCH_FN(ctc_loss_of_tensors));
-  m.impl("_ctc_loss_backward", TORCH_FN(ctc_loss_backward));
-  m.impl("_ctc_loss_backward.Tensor", TORCH_FN(ctc_loss_backward_of_tensors));
+  m.impl("_ctc_loss", TORCH_FN(ctc_loss<at::IntArrayRef>));
+  m.impl("_ctc_loss.Tensor", TORCH_FN(ctc_loss<const at::Tensor&>));
+  m.impl("_ctc_loss_backward", TORCH_FN(ctc_loss_backward<at::IntArrayRef>));
+  m.impl("_ctc_loss_backward.Tensor", TORCH_FN(ctc_loss_backward<const at::Tensor&>));
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ def test_every_composite_has_cases():
 @pytest.mark.parametrize("road", ["device", "compile"])
 @pytest.mark.parametrize("name", [name for name in CASES if "backward" in CATALOGUE[name]])
 def test_1_gradients_are_not_lost(name, road):
+    if (name, road) == ("aten.ctc_loss", "compile"):
+        pytest.skip("Dynamo leaves it out of its graphs: PyTorch gives no shape before it runs")
     for function in CASES[name][1]:
         on_cpu = with_gradients(function)
         results, gradients = on_cpu(*inputs(name))
@@ -472,6 +474,8 @@ HALF = {torch.bfloat16: dict(rtol=2e-2, atol=2e-2), torch.float16: dict(rtol=4e-
 def test_7_dtypes_of_results_and_gradients_are_eager_s(name, dtype, road):
     if name == "aten._grouped_mm" and (dtype == torch.float64 or (dtype, road) == (torch.float16, "compile")):
         pytest.skip("PyTorch's kernel takes no f64, and while Dynamo traces bf16 alone")
+    if (name, road) == ("aten.ctc_loss", "compile"):
+        pytest.skip("Dynamo leaves it out of its graphs: PyTorch gives no shape before it runs")
     for function in CASES[name][1][:1]:
         try:
             results, gradients = with_gradients(function)(*inputs(name, dtype))
