@@ -19,9 +19,10 @@ struct Problem {
 
 // The targets as [batch, labels]; what lies behind a target is class 0.
 Problem in_rows(const trace::Operator& op, const at::Tensor& log_probs, const at::Tensor& targets, const at::Tensor& input_lengths, const at::Tensor& target_lengths, int64_t longest) {
+  at::DimVector sizes{log_probs.size(1), longest};
   at::Tensor labels = targets.to(at::kLong), place = at::arange(longest, labels.options()).unsqueeze(0), length = target_lengths.unsqueeze(1);
-  if (targets.numel() == 0) labels = at::zeros({log_probs.size(1), longest}, labels.options());
-  else if (targets.dim() == 1) labels = at::take(labels, (target_lengths.cumsum(0) - target_lengths).unsqueeze(1).add(place).clamp_max(targets.numel() - 1));
+  if (targets.numel() == 0) labels = at::zeros(sizes, labels.options());
+  else if (targets.dim() == 1) labels = labels.index_select(0, length.cumsum(0).sub(length).add(place).clamp_max(targets.numel() - 1).reshape({-1})).reshape(sizes);
   labels = at::where(place.lt(length), labels, 0);
   device::check_indices(op, labels, 0, log_probs.size(2), device::IndexFailure::RuntimeError);
   return {log_probs, labels, input_lengths, target_lengths};
