@@ -4,6 +4,7 @@
 
 #include "cpu/element.h"
 #include "cpu/fusion.h"
+#include "cpu/products.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -487,6 +488,7 @@ void simplify(ModuleOp module) {
     merge();
     // What lies behind a barrier has not been merged with what is in front of it, and is computed again.
     if (drop_barriers(function)) (void)applyPatternsGreedily(function, frozen, config);
+    if (join_products(function)) merge();
     function.walk([](ExpOp op) {
       if (is_at_most_zero(op.getOperand())) op->setAttr(kAtMostZero, UnitAttr::get(op.getContext()));
     });

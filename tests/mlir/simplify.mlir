@@ -51,3 +51,45 @@ func.func @barrier(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %behind = stablehlo.add %c, %d : tensor<4xf32>
   return %front, %behind : tensor<4xf32>, tensor<4xf32>
 }
+
+// The steps of a recurrent layer: their inputs are multiplied together, once for all steps; each state waits for the one before it.
+// CHECK-LABEL: func.func @recurrent
+// CHECK: %[[X:.*]] = stablehlo.concatenate
+// CHECK: stablehlo.dot_general %[[X]], %arg3{{.*}} : (tensor<6x64xf32>, tensor<256x64xf32>) -> tensor<6x256xf32>
+// CHECK-COUNT-2: stablehlo.dot_general {{.*}} : (tensor<2x256xf32>, tensor<256x256xf32>) -> tensor<2x256xf32>
+// CHECK-NOT: stablehlo.dot_general
+func.func @recurrent(%x0: tensor<2x64xf32>, %x1: tensor<2x64xf32>, %x2: tensor<2x64xf32>, %w: tensor<256x64xf32>, %u: tensor<256x256xf32>) -> tensor<2x256xf32> {
+  %i0 = stablehlo.dot_general %x0, %w, contracting_dims = [1] x [1] : (tensor<2x64xf32>, tensor<256x64xf32>) -> tensor<2x256xf32>
+  %h0 = stablehlo.tanh %i0 : tensor<2x256xf32>
+  %r0 = stablehlo.dot_general %h0, %u, contracting_dims = [1] x [1] : (tensor<2x256xf32>, tensor<256x256xf32>) -> tensor<2x256xf32>
+  %i1 = stablehlo.dot_general %x1, %w, contracting_dims = [1] x [1] : (tensor<2x64xf32>, tensor<256x64xf32>) -> tensor<2x256xf32>
+  %s1 = stablehlo.add %i1, %r0 : tensor<2x256xf32>
+  %h1 = stablehlo.tanh %s1 : tensor<2x256xf32>
+  %r1 = stablehlo.dot_general %h1, %u, contracting_dims = [1] x [1] : (tensor<2x256xf32>, tensor<256x256xf32>) -> tensor<2x256xf32>
+  %i2 = stablehlo.dot_general %x2, %w, contracting_dims = [1] x [1] : (tensor<2x64xf32>, tensor<256x64xf32>) -> tensor<2x256xf32>
+  %s2 = stablehlo.add %i2, %r1 : tensor<2x256xf32>
+  %h2 = stablehlo.tanh %s2 : tensor<2x256xf32>
+  return %h2 : tensor<2x256xf32>
+}
+
+// The gradients of a weight from the steps it was used in are one product.
+// CHECK-LABEL: func.func @gradient
+// CHECK-DAG: %[[G:.*]] = stablehlo.concatenate %arg0, %arg1, %arg2, dim = 0
+// CHECK-DAG: %[[GT:.*]] = stablehlo.transpose %[[G]]
+// CHECK-DAG: %[[X:.*]] = stablehlo.concatenate %arg3, %arg4, %arg5, dim = 0
+// CHECK: %[[W:.*]] = stablehlo.dot_general %[[GT]], %[[X]]
+// CHECK: stablehlo.add %arg6, %[[W]]
+// CHECK-NOT: stablehlo.dot_general
+func.func @gradient(%g0: tensor<2x64xf32>, %g1: tensor<2x64xf32>, %g2: tensor<2x64xf32>, %x0: tensor<2x16xf32>, %x1: tensor<2x16xf32>, %x2: tensor<2x16xf32>,
+                    %before: tensor<64x16xf32>) -> tensor<64x16xf32> {
+  %t0 = stablehlo.transpose %g0, dims = [1, 0] : (tensor<2x64xf32>) -> tensor<64x2xf32>
+  %d0 = stablehlo.dot_general %t0, %x0, contracting_dims = [1] x [0] : (tensor<64x2xf32>, tensor<2x16xf32>) -> tensor<64x16xf32>
+  %t1 = stablehlo.transpose %g1, dims = [1, 0] : (tensor<2x64xf32>) -> tensor<64x2xf32>
+  %d1 = stablehlo.dot_general %t1, %x1, contracting_dims = [1] x [0] : (tensor<64x2xf32>, tensor<2x16xf32>) -> tensor<64x16xf32>
+  %t2 = stablehlo.transpose %g2, dims = [1, 0] : (tensor<2x64xf32>) -> tensor<64x2xf32>
+  %d2 = stablehlo.dot_general %t2, %x2, contracting_dims = [1] x [0] : (tensor<64x2xf32>, tensor<2x16xf32>) -> tensor<64x16xf32>
+  %s0 = stablehlo.add %before, %d0 : tensor<64x16xf32>
+  %s1 = stablehlo.add %s0, %d1 : tensor<64x16xf32>
+  %s2 = stablehlo.add %s1, %d2 : tensor<64x16xf32>
+  return %s2 : tensor<64x16xf32>
+}

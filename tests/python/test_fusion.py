@@ -1,5 +1,8 @@
 """Products with what follows them in one kernel: right at every edge of a tile, and really one kernel."""
 
+import copy
+import re
+
 import pytest
 import torch
 
@@ -244,3 +247,27 @@ def test_a_long_chain_of_norms_is_looked_at_once():
     # The chain is stable: a norm divides the error of what it reads by about as much as it multiplies the values.
     torch.testing.assert_close(chain(x.to("cresset")).cpu(), chain(x), rtol=1e-4, atol=1e-4)
     assert 10 < torch_cresset.compile_records()[-1]["kernels"] < 60
+
+
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU])
+def test_steps_of_recurrent_layers_share_products(kind):
+    """What waits for no state is one product for all steps: of the inputs, forward and backward, and the gradients of all weights."""
+    torch.manual_seed(0)
+    steps, batch, size, layers = 6, 2, 128, 2
+    model, x = kind(size, size, num_layers=layers), torch.randn(steps, batch, size)
+    twin = copy.deepcopy(model).to("cresset")
+    results = []
+    for m, given in ((model, x.clone().requires_grad_()), (twin, x.to("cresset").requires_grad_())):
+        with torch_cresset.profile() as profile:
+            y = m(given)[0]
+            results.append([t.cpu() for t in (y.detach(), *torch.autograd.grad(y.square().sum(), (given, *m.parameters())))])
+    for expected, actual in zip(*results, strict=True):
+        torch.testing.assert_close(actual, expected)
+    calls = {}
+    for row in profile:
+        if row.kernel.startswith("dot"):
+            rows = int(re.search(r"-> f32\[(\d+)x", row.kernel)[1])
+            calls[rows] = calls.get(rows, 0) + row.calls
+    assert calls.pop(steps * batch) == 2 * layers
+    assert calls.pop(batch) <= 2 * layers * steps
+    assert sum(calls.values()) == 2 * layers, profile  # weights
