@@ -78,11 +78,12 @@ def _as_on_cpu():
 
 
 class _Training:
-    """The programs of a forward and its gradients. `differentiable`: which results have gradients; `used`: which inputs the gradients need; `wanted`: whose they are."""
+    """The programs of a forward and its gradients. `differentiable`: which results have gradients; `used`: which inputs the gradients need; `sources`: for each input the
+    numbers of the differentiable results that its gradient comes from."""
 
-    def __init__(self, forward, backward, differentiable, used, wanted, tangents):
-        self.forward, self.backward, self.differentiable, self.used, self.wanted = forward, backward, differentiable, used, wanted
-        self.layouts = [(t.shape, t.stride()) for t in tangents]
+    def __init__(self, forward, backward, differentiable, used, sources, tangents):
+        self.forward, self.backward, self.differentiable, self.used, self.sources = forward, backward, differentiable, used, sources
+        self.layouts = [(t.shape, t.stride(), t.dtype) for t in tangents]
 
     def written(self):
         return self.forward.written()
@@ -106,6 +107,7 @@ class _Step(torch.autograd.Function):
         watched = [t for t in outputs if any(s.data_ptr() <= t.data_ptr() < s.data_ptr() + s.nbytes for s in saved)]
         ctx.programs, ctx.watched = programs, len(watched)
         ctx.save_for_backward(*[tensors[i] for i in programs.used], *saved, *watched)
+        ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(*[t for t, d in zip(outputs, programs.differentiable) if not d])
         return tuple(outputs)
 
@@ -122,11 +124,16 @@ class _Step(torch.autograd.Function):
     def gradients(ctx, gradients):
         programs, saved = ctx.programs, ctx.saved_tensors
         tangents = [g for g, d in zip(gradients, programs.differentiable) if d]
-        for i, (shape, stride) in enumerate(programs.layouts):
-            if tangents[i].stride() != stride:
-                tangents[i] = torch.empty_strided(shape, stride, dtype=tangents[i].dtype).copy_(tangents[i])
+        # Of a result that nobody used there is no gradient, and none of what only led there: an optimizer leaves those alone.
+        unused = {i for i, g in enumerate(tangents) if g is None}
+        for i, (shape, stride, dtype) in enumerate(programs.layouts):
+            if i in unused:
+                tangents[i] = torch.empty_strided(shape, stride, dtype=dtype).zero_()
+            elif tangents[i].stride() != stride:
+                tangents[i] = torch.empty_strided(shape, stride, dtype=dtype).copy_(tangents[i])
         found = iter(programs.backward.run([*saved[:len(saved) - ctx.watched], *tangents]))
-        return [next(found) if w else None for w in programs.wanted]
+        found = [next(found) if sources else None for sources in programs.sources]
+        return [None if sources <= unused else g for g, sources in zip(found, programs.sources)] if unused else found
 
 
 def _storages(tensors):
@@ -195,6 +202,24 @@ def _check_written(program, tensors):
         raise Unusual("it changes an input that shares memory with another")
 
 
+def _sources(outputs, inputs, gradients):
+    """For each input the numbers of the outputs that its gradient comes from: none if it has no gradient."""
+    if len(outputs) == 1:
+        return [set() if g is None else {0} for g in gradients]
+    found = {id(t): set() for t in inputs}
+    for i, output in enumerate(outputs):
+        stack, seen = [output.grad_fn], {output.grad_fn}
+        while stack:
+            node = stack.pop()
+            if hasattr(node, "variable"):
+                found.setdefault(id(node.variable), set()).add(i)
+            for following, _ in node.next_functions:
+                if following is not None and following not in seen:
+                    seen.add(following)
+                    stack.append(following)
+    return [set() if g is None else found[id(t)] or set(range(len(outputs))) for t, g in zip(inputs, gradients)]
+
+
 def _with_gradients(inputs, outputs, differentiable):
     storages = _storages(outputs)
     if len(storages) < len(outputs) or storages & _storages(inputs):
@@ -204,10 +229,10 @@ def _with_gradients(inputs, outputs, differentiable):
     found = torch.autograd.grad([t for t, d in zip(outputs, differentiable) if d], targets, tangents, allow_unused=True)
     found = iter(found)
     gradients = [next(found) if t.requires_grad else None for t in inputs]
-    wanted = [g is not None for g in gradients]
+    sources = _sources([t for t, d in zip(outputs, differentiable) if d], inputs, gradients)
     gradients = [g for g in gradients if g is not None]
     inputs, outputs = [t.detach() for t in inputs], [t.detach() for t in outputs]
     saved, saved_stand_ins, used = _C.partition(inputs, outputs, tangents, gradients)
     forward = _C.captured_program(inputs, outputs, saved)
     backward = _C.captured_program([inputs[i] for i in used] + saved_stand_ins + tangents, gradients)
-    return _Training(forward, backward, differentiable, used, wanted, tangents)
+    return _Training(forward, backward, differentiable, used, sources, tangents)

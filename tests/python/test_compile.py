@@ -53,6 +53,30 @@ def test_results_and_gradients_are_eager_s(training):
     assert not traced_by_aot_autograd() and not fallbacks()
 
 
+def test_what_only_leads_to_unused_results_has_no_gradient():
+    class Heads(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.shared, self.first, self.second = (torch.nn.Linear(8, 8) for _ in range(3))
+
+        def forward(self, x):
+            y = self.shared(x)
+            return self.first(y), self.second(y).tanh()
+
+    model, x = Heads(), torch.randn(4, 8)
+    fast = compiled(copy.deepcopy(model), fullgraph=True)
+    for used in ([0], [1], [0, 1]):
+        for f in (model, fast):
+            f.zero_grad()
+            results = f(x)
+            sum(results[i].square().sum() for i in used).backward()
+        for (name, p), q in zip(model.named_parameters(), fast.parameters(), strict=True):
+            assert (p.grad is None) == (q.grad is None), name  # an optimizer would decay it
+            if p.grad is not None:
+                torch.testing.assert_close(q.grad, p.grad)
+    assert not traced_by_aot_autograd()
+
+
 def test_whole_operators_are_computed_once_and_pieces_again():
     def hand_written(x, w):
         y = x @ w
