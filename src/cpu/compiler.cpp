@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "composite/decompose.h"
@@ -146,8 +147,9 @@ std::string label_of(const Fusion& fusion) {
   return text;
 }
 
-// What a kernel computes, with its buffers numbered: equal text, equal code. Twelve equal layers compile their kernels once.
-std::string content_of(const Fusion& fusion, const Slots& slots) {
+// What a kernel computes, with its buffers numbered: equal text, equal code. Twelve equal layers compile their kernels once. Without `windows` it does not say where
+// slices begin, which is all that tells the steps of a recurrent layer apart.
+std::string content_of(const Fusion& fusion, const Slots& slots, bool windows = true) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << fusion.kind << '[';
@@ -162,7 +164,10 @@ std::string content_of(const Fusion& fusion, const Slots& slots) {
     out << ' ';
   };
   std::function<void(Operation*)> describe = [&](Operation* op) {
-    out << op->getName() << op->getAttrDictionary() << op->getResultTypes() << '(';
+    out << op->getName();
+    if (auto slice = dyn_cast<SliceOp>(op); slice && !windows) llvm::interleave(slice.getStrides(), out, ",");
+    else out << op->getAttrDictionary();
+    out << op->getResultTypes() << '(';
     for (Value v : op->getOperands()) name(v);
     out << ')';
     for (Region& region : op->getRegions())
@@ -262,21 +267,32 @@ llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, cons
 constexpr double kSecondsPerCost = 10e-6 / Kernel::kParallelCost;
 // A kernel that runs for less than this is shared by all sizes: its compilation takes tens of it.
 constexpr double kShareSeconds = 1e-3;
+// So many that differ in where they read only share their code, too.
+constexpr size_t kShareWindows = 4;
 
 // The kernels of one program, from the caches or compiled.
 class KernelMaker {
  public:
   KernelMaker(const Target& target, bool sizes_change) : target_(target), sizes_change_(sizes_change) {}
 
-  llvm::Error add(const Fusion& fusion, const std::string& key) {
+  // With `others` that differ in where they begin to read only.
+  llvm::Error add(const Fusion& fusion, const std::string& key, bool others) {
     auto [known, added] = kernels_.insert({key, nullptr});
     if (!added) return llvm::Error::success();
     auto native = find_kernel(key);
-    if (native && (sizes_change_ || native->arguments.empty())) return known->second = std::move(native), llvm::Error::success();
+    bool usable = native && (sizes_change_ || others || native->arguments.empty());
+    bool compared = others && usable && native->arguments.empty();  // the first of its family, perhaps: what the others share depends on it
+    if (usable && !compared) return known->second = std::move(native), llvm::Error::success();
     Slots slots(fusion);
     auto emitted = emit_kernel(fusion, slots, key, target_);
     if (!emitted) return emitted.takeError();
-    if (!sizes_change_ || emitted->kernel.cost * kSecondsPerCost > kShareSeconds || !share(*emitted, slots.count())) fresh_.push_back(std::move(*emitted));
+    if (compared) {
+      Integers integers(*emitted->module->getFunction(key));
+      family_of(integers.digest()).add(integers.values());
+      return known->second = std::move(native), llvm::Error::success();
+    }
+    bool shares = others || (sizes_change_ && emitted->kernel.cost * kSecondsPerCost <= kShareSeconds);
+    if (!shares || !share(*emitted, slots.count())) fresh_.push_back(std::move(*emitted));
     return llvm::Error::success();
   }
 
@@ -439,12 +455,17 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   for (Value v : plan.constants) program->constants.push_back(bytes_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
   program->copies = plan.copies;
 
-  std::vector<std::string> keys;
-  for (const Fusion& fusion : *fusions) keys.push_back(kernel_key(content_of(fusion, Slots(fusion)), *target));
+  std::vector<std::string> keys, shapes;
+  std::map<std::string, std::set<std::string>> alike;
+  for (const Fusion& fusion : *fusions) {
+    keys.push_back(kernel_key(content_of(fusion, Slots(fusion)), *target));
+    shapes.push_back(content_of(fusion, Slots(fusion), false));
+    alike[shapes.back()].insert(keys.back());
+  }
   KernelMaker maker(*target, options.sizes_change);
-  for (auto [fusion, key] : llvm::zip(*fusions, keys))
+  for (auto [fusion, key, shape] : llvm::zip(*fusions, keys, shapes))
     if (fusion.kind != Fusion::Composite)
-      if (auto error = maker.add(fusion, key)) return error;
+      if (auto error = maker.add(fusion, key, alike[shape].size() >= kShareWindows)) return error;
   auto kernels = maker.finish();
   if (!kernels) return kernels.takeError();
   for (auto& [key, kernel] : *kernels) program->kernels.push_back(kernel);
@@ -462,7 +483,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
       program->labels.push_back(label_of(fusion));
     } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
       program->add_launch(native, buffers, plan);
-      if (!native.arguments.empty()) program->stats_.shared_seconds += native.kernel.cost * kSecondsPerCost;
+      if (options.sizes_change && !native.arguments.empty()) program->stats_.shared_seconds += native.kernel.cost * kSecondsPerCost;
       program->labels.push_back(label_of(fusion));
     }
   }

@@ -14,8 +14,17 @@ print(float((torch.nn.functional.gelu(x) * 3).sum().cpu()))
 """
 
 
-def run(directory, **environment):
-    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300,
+RECURRENT = """
+import torch
+torch.manual_seed(0)
+model, x = torch.nn.LSTM(24, 24), torch.randn(40, 2, 24)
+expected = model(x)[0].detach()
+torch.testing.assert_close(model.to("cresset")(x.to("cresset"))[0].cpu().detach(), expected)
+"""
+
+
+def run(directory, program=PROGRAM, **environment):
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
                             env=os.environ | {"CRESSET_CACHE_DIR": str(directory)} | environment)
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -34,6 +43,14 @@ def test_a_second_process_compiles_nothing(tmp_path):
     before = modified(tmp_path)
     assert before
     assert run(tmp_path) == first
+    assert modified(tmp_path) == before
+
+
+def test_steps_that_read_at_other_places_share_their_code(tmp_path):
+    run(tmp_path, RECURRENT)
+    before = modified(tmp_path)
+    assert len(before) < 20  # for 40 steps
+    run(tmp_path, RECURRENT)
     assert modified(tmp_path) == before
 
 
