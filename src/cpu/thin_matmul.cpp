@@ -63,6 +63,15 @@ class ThinEmitter {
   }
   // Adds `depth` rows of B, times elements of A, to all rows of sums, a few columns after the other: those of B come from memory once, and sums are in registers meanwhile.
   void add_rows(IR batch, IR k0, int64_t depth, IR n0, IR count) {
+    // Narrow elements of A are widened once for all columns.
+    bool widens = k_.memory_type(s_.a_type) != p_.type;
+    auto widened = [&](IR m, int64_t d) { return b_.CreateInBoundsGEP(p_.type, k_.scratch(), k_.add(k_.i64(widened_ + d), k_.mul(m, depth))); };
+    if (widens)
+      k_.loop(k_.i64(0), k_.i64(s_.m), [&](IR m) {
+        int lanes = s_.a_unit_k ? int(depth) : 1;
+        for (int64_t d = 0; d < depth; d += lanes) b_.CreateAlignedStore(p_.load_a(batch, m, k_.add(k0, k_.i64(d)), lanes), widened(m, d), llvm::Align(p_.bytes));
+      });
+    auto element = [&](int64_t m, int64_t d) { return widens ? b_.CreateLoad(p_.type, widened(k_.i64(m), d)) : p_.load_a(batch, k_.i64(m), k_.add(k0, k_.i64(d)), 1); };
     auto add = [&](int64_t m0, int64_t rows, IR n, int64_t vectors, int lanes) {
       auto* type = k_.vector(p_.type, lanes);
       IRs addresses, sums;
@@ -75,7 +84,7 @@ class ThinEmitter {
         IR k = k_.add(k0, k_.i64(d));
         for (int64_t v = 0; v < vectors; ++v) b.push_back(p_.load_b(batch, k, b_.CreateAdd(n0, k_.add(n, k_.i64(v * lanes))), lanes));
         for (int64_t i = 0; i < rows; ++i) {
-          IR x = k_.splat(p_.load_a(batch, k_.i64(m0 + i), k, 1), lanes);
+          IR x = k_.splat(element(m0 + i, d), lanes);
           for (int64_t v = 0; v < vectors; ++v) {
             IR& sum = sums[i * vectors + v];
             sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, b[v], sum});
@@ -105,7 +114,8 @@ class ThinEmitter {
     int64_t blocks = ceil_div(s_.n, block_);
     c_.kernel.tasks = s_.batch * blocks;
     c_.kernel.cost = double(s_.batch) * s_.n * s_.k * element_bytes(s_.b_type);
-    c_.kernel.scratch_bytes = (s_.m + rows_) * pitch_ * p_.bytes;
+    widened_ = (s_.m + rows_) * pitch_;
+    c_.kernel.scratch_bytes = (widened_ + s_.m * depth_) * p_.bytes;
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {s_.batch, blocks}, task);
       IR n0 = k_.mul(at[1].base, block_), count = k_.min(k_.i64(block_), b_.CreateSub(k_.i64(s_.n), n0));
@@ -179,6 +189,7 @@ class ThinEmitter {
   Panels p_;
   int64_t rows_ = 1, columns_ = 1, vectors_ = 1, depth_ = 1;  // of a step
   int64_t block_ = 1, pitch_ = 1;  // columns of a task, from one row of its sums to the next
+  int64_t widened_ = 0;            // where in scratch, behind the sums, elements of A are that had to be widened
 };
 
 }  // namespace
