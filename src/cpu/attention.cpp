@@ -326,7 +326,8 @@ class ForwardEmitter : AttentionEmitter {
         for (int64_t r = 0; r < rows_together(); ++r) {
           IR at = b_.CreateAdd(k_.mul(k_.add(first, k_.i64(r)), keys_), j);
           IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(load(scratch(scores_at_, at), lanes), k_.splat(now[r], lanes)));
-          k_.store(sums_.a_type, keep[r] ? b_.CreateSelect(keep[r], weight, none) : weight, weights, at, lanes);
+          IR used = keep[r] ? b_.CreateSelect(keep[r], weight, none) : weight;
+          k_.store(sums_.a_type, k_.round(sums_.a_type, used, true), weights, at, lanes);
           sums.push_back(b_.CreateFAdd(carried[r], weight));
         }
         return sums;

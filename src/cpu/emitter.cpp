@@ -145,7 +145,12 @@ IR KernelEmitter::to_memory(mlir::Type t, IR v) {
   return v;
 }
 
-IR KernelEmitter::round(mlir::Type t, IR v) { return t.isBF16() || t.isF16() ? from_memory(t, to_memory(t, v)) : v; }
+IR KernelEmitter::round(mlir::Type t, IR v, bool flushes) {
+  if (!t.isBF16() && !t.isF16()) return v;
+  if (!t.isBF16() || !flushes || target.bf16_dot != Target::Native) return from_memory(t, to_memory(t, v));
+  auto* type = v->getType();
+  return from_memory(t, b.CreateBitCast(b.CreateFPTrunc(v, type->getWithNewType(b.getBFloatTy())), type->getWithNewType(b.getInt16Ty())));
+}
 
 IR KernelEmitter::load(mlir::Type t, IR base, IR offset, int lanes) {
   auto* type = memory_type(t);

@@ -17,7 +17,7 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
 
   ElementEmitter* self = nullptr;
   ElementEmitter e(k, lanes, [&](Value v, const Indices& i) -> IR {
-    if (v == product) return k.round(element(product), sum);
+    if (v == product) return k.round(element(product), sum, true);
     bool computed_here = v.getDefiningOp() && c.fusion.roles.contains(v.getDefiningOp());
     return c.slots.has(v) && !computed_here ? self->load(v, c.buffer(v), i) : nullptr;
   });
