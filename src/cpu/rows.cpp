@@ -213,10 +213,10 @@ class RowsEmitter {
       // later walk writes, all at once, are made ours.
       if (w == 1 && lanes > 1) {
         IR place = e.offset(f_.shape, here).base;
-        for (Value v : streamed_) prefetch(v, k_.add(place, k_.i64(columns_)), false);
+        for (Value v : streamed_) prefetch(v, k_.add(place, k_.i64(columns_)), lanes, false);
         for (const Walk& later : ArrayRef(walks_).drop_front(2))
           for (Value v : later.stores)
-            if (shaped(v).getShape() == ArrayRef(f_.shape)) prefetch(v, place, true);
+            if (shaped(v).getShape() == ArrayRef(f_.shape)) prefetch(v, place, lanes, true);
       }
       for (auto& [v, place] : kept_)
         if (place.first == int(w)) store_kept(v, e.emit(v, here), column, lanes);
@@ -260,9 +260,10 @@ class RowsEmitter {
     return k_.b.CreateSelect(any, llvm::ConstantFP::getNaN(extreme->getType()), extreme);
   }
 
-  void prefetch(Value v, IR offset, bool to_write) {
-    IR address = k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), offset);
-    k_.prefetch(address, to_write);
+  // Every other line: the hardware fetches the one beside it.
+  void prefetch(Value v, IR offset, int lanes, bool to_write) {
+    for (int64_t at = 0, step = 128 / element_bytes(element(v)); at < lanes; at += step)
+      k_.prefetch(k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), k_.add(offset, k_.i64(at))), to_write);
   }
   IR kept_address(Value v, IR column) {
     IR base = k_.b.CreateConstInBoundsGEP1_64(k_.b.getInt8Ty(), k_.scratch(), kept_[v].second);
