@@ -2,6 +2,7 @@
 // RUN: split-file %s %t
 // RUN: cresset-run --assembly --cpu=avx512 %t/bf16.mlir | FileCheck %s --check-prefix=PAIRS
 // RUN: cresset-run --assembly --cpu=amx %t/bf16.mlir | FileCheck %s --check-prefix=TILES
+// RUN: cresset-run --assembly --cpu=avx512 %t/attention.mlir | FileCheck %s --check-prefix=WEIGHTS
 // RUN: cresset-run --assembly --cpu=amx %t/epilogue.mlir | FileCheck %s --check-prefix=EPILOGUE
 // RUN: cresset-run --assembly --cpu=amx %t/f32.mlir | FileCheck %s --check-prefix=WIDE
 // RUN: cresset-run --assembly --cpu=avx512 %t/f32.mlir | FileCheck %s --check-prefix=WIDE
@@ -9,8 +10,10 @@
 // RUN: cresset-run --assembly --cpu=avx512 %t/some_rows.mlir | FileCheck %s --check-prefix=SOME
 // RUN: cresset-run --assembly --cpu=avx512 %t/images.mlir | FileCheck %s --check-prefix=IMAGES
 // RUN: cresset-run --assembly --cpu=avx512 %t/few_rows.mlir | FileCheck %s --check-prefix=FEW
+// RUN: cresset-run --assembly --cpu=avx512 %t/rows_along_n.mlir | FileCheck %s --check-prefix=ALONG
 // RUN: cresset-run --assembly --cpu=avx2 %t/rows.mlir | FileCheck %s --check-prefix=ROWS
 // RUN: cresset-run --assembly --cpu=avx512 %t/math.mlir | FileCheck %s --check-prefix=MATH
+// RUN: cresset-run --assembly --cpu=avx512 %t/softmax.mlir | FileCheck %s --check-prefix=AHEAD
 // RUN: cresset-run --assembly --cpu=avx2 %t/math.mlir | FileCheck %s --check-prefix=MATH
 // RUN: cresset-run --assembly --cpu=avx512 %t/remainder.mlir | FileCheck %s --check-prefix=RARELY
 // RUN: cresset-run --assembly --cpu=avx2 %t/remainder.mlir | FileCheck %s --check-prefix=RARELY
@@ -20,7 +23,15 @@
 
 // Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
 // PAIRS-COUNT-24: vdpbf16ps
-// PAIRS-NOT: vdpbf16ps
+// PAIRS-NOT: {{vdpbf16ps|vpmovdw}}
+// What the sums are rounded with is one instruction.
+// PAIRS: vcvtneps2bf16
+// PAIRS-NOT: {{vdpbf16ps|vpmovdw}}
+
+// So are the weights of attention, right behind their exponentials.
+// WEIGHTS: vpslld $23
+// WEIGHTS-NOT: {{vcmpunord|vpmovdw}}
+// WEIGHTS: vcvtneps2bf16 %zmm
 
 // Two tiles by two: four loads and four products in the inner loop; the shapes of tiles are set once, nobody is called.
 // TILES-NOT: call
@@ -73,10 +84,18 @@
 // FEW-COUNT-24: vdpbf16ps
 // FEW-NOT: {{vdpbf16ps|vpmovzxwd.*zmm}}
 
+// Eight rows of bf16 by weights along N: their elements are widened before, not in the loop over columns.
+// ALONG-NOT: vpbroadcastd %{{[er].*}}, %zmm
+// ALONG-COUNT-256: vfmadd{{.*}}zmm
+// ALONG-NOT: vpbroadcastd %{{[er].*}}, %zmm
+
 // The sums of four rows and what they are made of fit into the registers.
 // ROWS-NOT: vmovups{{.*}}%ymm{{.*}}(%rsp)
 // ROWS: vfmadd
 // ROWS-NOT: vmovups{{.*}}(%rsp), %ymm
+
+// Sixty-four elements are four lines: two of the next row are asked for, and two that will be written, as many as of narrower vectors.
+// AHEAD-COUNT-4: prefetch
 
 // Transcendental functions call nobody.
 // MATH: .text
@@ -91,6 +110,16 @@
 func.func @main(%a: tensor<512x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<512x3072xbf16> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<512x768xbf16>, tensor<768x3072xbf16>) -> tensor<512x3072xbf16>
   return %0 : tensor<512x3072xbf16>
+}
+
+//--- attention.mlir
+func.func @main(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>) -> tensor<1x2x64x64xbf16> {
+  %0:2 = stablehlo.composite "aten.scaled_dot_product_attention" %q, %k, %v {composite_attributes = {dropout_p = 0.0 : f64, is_causal = true}, decomposition = @attention, version = 1 : i32} : (tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) -> (tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>)
+  return %0#0 : tensor<1x2x64x64xbf16>
+}
+func.func private @attention(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>) -> (tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) {
+  %0 = stablehlo.constant dense<0.0> : tensor<1x2x64xf32>
+  return %v, %0 : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
 }
 
 //--- epilogue.mlir
@@ -120,6 +149,20 @@ func.func @main(%x: tensor<64x512xf32>) -> tensor<64x512xf32> {
   %7 = stablehlo.rsqrt %6 : tensor<64x512xf32>
   %8 = stablehlo.atan2 %7, %x : tensor<64x512xf32>
   return %8 : tensor<64x512xf32>
+}
+
+//--- softmax.mlir
+func.func @main(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> {
+  %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [1] : (tensor<64x1024xf32>, tensor<f32>) -> tensor<64xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<64xf32>) -> tensor<64x1024xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<64x1024xf32>
+  %3 = stablehlo.exponential %2 : tensor<64x1024xf32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x1024xf32>, tensor<f32>) -> tensor<64xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<64xf32>) -> tensor<64x1024xf32>
+  %6 = stablehlo.divide %3, %5 : tensor<64x1024xf32>
+  return %6 : tensor<64x1024xf32>
 }
 
 //--- remainder.mlir
@@ -156,6 +199,12 @@ func.func @main(%a: tensor<36x768xf32>, %b: tensor<768x1024xf32>) -> tensor<36x1
 func.func @main(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [0, 0]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32>
   return %0 : tensor<1x64x28x28xf32>
+}
+
+//--- rows_along_n.mlir
+func.func @main(%a: tensor<8x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<8x3072xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<8x768xbf16>, tensor<768x3072xbf16>) -> tensor<8x3072xbf16>
+  return %0 : tensor<8x3072xbf16>
 }
 
 //--- few_rows.mlir
