@@ -87,7 +87,6 @@ static llvm::Error emit_grouped_product(KernelContext& c) {
   spec.store = [&](IR batch, IR row, IR column, IR sum, int lanes) { emit_epilogue(c, row_of(batch, row), column, sum, lanes); };
   spec.streams = epilogue_streams(c.fusion);
   spec.prefetch = [&](IR batch, IR row, IR column, bool to_write) { prefetch_epilogue(c, row_of(batch, row), column, to_write); };
-  spec.may_use_tiles = false;
   spec.ends = c.buffer(op.getOperand(2));
   spec.groups = of_rows || of_columns ? MatmulSpec::Rows : MatmulSpec::Depth;
   if (!of_columns) return emit_matmul(c, spec), llvm::Error::success();

@@ -227,7 +227,7 @@ class MatmulEmitter {
     };
     if (keeps_block())
       for (int64_t at = 0; at < mr_ * nr_ * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
-    bool writes_memory = s_.batch * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondCaches;
+    bool writes_memory = (s_.groups == MatmulSpec::Rows ? 1 : s_.batch) * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondCaches;
     if (s_.prefetch && !by_rows() && (s_.streams > 1 || writes_memory)) {
       // The last element of each line: where rows begin within a line, its first ones came with the panel before.
       constexpr int64_t kLine = 16;

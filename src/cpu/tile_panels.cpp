@@ -6,15 +6,16 @@ namespace cresset::cpu {
 using namespace mlir;
 
 // As many sums as there are registers: 2 x 2 tiles multiply each operand twice. Few rows or columns are one tile wide. Rows are shared out equally, because
-// a multiplication takes a cycle for each row.
+// a multiplication takes a cycle for each row; how many a group has is not known.
 std::optional<Panels::Grid> Panels::choose_grid() const {
   if (!k_.target.tiles || depth != 2 || !s_.may_use_tiles || s_.k < kTileDepth) return std::nullopt;
   constexpr int64_t kSums = 4, kRows = TileRegisters::kRows;
-  int64_t down = std::max<int64_t>(ceil_div(s_.m, kRows), 1), across = std::max<int64_t>(ceil_div(s_.n, kRows), 1);
+  bool by_groups = s_.groups == MatmulSpec::Rows;
+  int64_t rows = std::max<int64_t>(by_groups ? ceil_div(s_.m, s_.batch) : s_.m, 1), down = ceil_div(rows, kRows), across = std::max<int64_t>(ceil_div(s_.n, kRows), 1);
   if (down > 1 && across > 1) down = across = 2;
   else down = std::min(down, kSums), across = std::min(across, kSums);
-  int64_t panels = ceil_div(std::max<int64_t>(s_.m, 1), down * kRows);
-  return Grid{ceil_div(std::max<int64_t>(s_.m, 1), panels * down), down, across};
+  int64_t panels = ceil_div(rows, down * kRows);
+  return Grid{by_groups ? kRows : ceil_div(rows, panels * down), down, across};
 }
 
 Panels::TilesOfA Panels::packed_tiles(IR panel) const {
@@ -50,7 +51,7 @@ void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int6
 void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
   constexpr int64_t kUnits = kTileDepth / 2;
   IR end = b_.CreateAdd(k0, count), whole = b_.CreateUDiv(count, k_.i64(kTileDepth)), last = b_.CreateURem(count, k_.i64(kTileDepth));
-  auto row_of = [&](IR i) { return s_.m % mr ? k_.min(b_.CreateAdd(m, i), k_.i64(s_.m - 1)) : b_.CreateAdd(m, i); };
+  auto row_of = [&](IR i) { return s_.divides_rows(mr) ? b_.CreateAdd(m, i) : k_.min(b_.CreateAdd(m, i), k_.i64(s_.m - 1)); };
   // The units of one step of row i, which counts from the panel's first.
   auto place = [&](IR step, IR i) {
     IR tile = k_.add(k_.mul(step, grid->down), b_.CreateUDiv(i, k_.i64(grid->rows)));

@@ -30,7 +30,7 @@ cp "$(command -v busybox)" root/bin/busybox
 cp "$program" root/cresset-run
 ldd "$program" | grep -o '/[^ ]*' | xargs cp -Lt root/lib64
 if [ $# -gt 0 ]; then cp "$@" root/modules; else
-  cp "$tests"/{products,products-thin,products-bf16,convolution,convolution_gradients,winograd}.mlir root/modules
+  cp "$tests"/{products,products-thin,products-bf16,products-groups,convolution,convolution_gradients,winograd}.mlir root/modules
   for file in bf16 attention; do "${LLVM_BIN:-/usr/lib/llvm-22/bin}"/split-file "$tests/$file.mlir" split-$file; done
   cp split-bf16/*.mlir root/modules
   cat split-attention/{main,functions}.mlir > root/modules/attention.mlir

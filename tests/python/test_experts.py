@@ -42,6 +42,7 @@ def test_products_of_groups(dtype, rows, depth, columns, ends):
         compare(x, weights, ends)
         compare(x.t(), y, ends)
         compare(weights.transpose(1, 2), x.t(), ends)
+    compare(torch.randn(rows, depth, dtype=dtype) / 8, rows_first(len(ends), depth, columns, dtype=dtype), ends)  # as linear layers store them
     assert not fallbacks()
 
 
