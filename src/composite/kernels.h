@@ -34,6 +34,8 @@ int registry_generation();
 
 /// The reference interpreter's (composite/reference.h): null for a composite that is not left to it.
 std::unique_ptr<Kernel> reference_kernel(mlir::stablehlo::CompositeOp op);
+/// Runs any composite's decomposition in the interpreter.
+std::unique_ptr<Kernel> interpreted_kernel(mlir::stablehlo::CompositeOp op);
 
 struct Choice {
   std::unique_ptr<Kernel> kernel;  ///< null: nobody takes it

@@ -76,10 +76,11 @@ int interpreted_changes() {
   std::lock_guard lock(interpreted().mutex);
   return interpreted().changes;
 }
+std::unique_ptr<Kernel> interpreted_kernel(stablehlo::CompositeOp op) { return std::make_unique<ReferenceKernel>(extracted(op), op.getDecomposition()); }
 std::unique_ptr<Kernel> reference_kernel(stablehlo::CompositeOp op) {
   std::lock_guard lock(interpreted().mutex);
   if (!interpreted().selection || !interpreted().selection->keeps(op)) return nullptr;
-  return std::make_unique<ReferenceKernel>(extracted(op), op.getDecomposition());
+  return interpreted_kernel(op);
 }
 
 }  // namespace cresset::composite

@@ -20,7 +20,9 @@
 #include "cpu/random.h"
 #include "cpu/simplify.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "runtime/arena.h"
 #include "runtime/profile.h"
 #include "runtime/thread_pool.h"
@@ -402,10 +404,33 @@ LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_p
 
 using ForeignKernels = DenseMap<Operation*, std::unique_ptr<composite::Kernel>>;
 
+// No kernel holds a loop: those of @main are interpreted, each as a composite that stands for it.
+void interpret_loops(ModuleOp module, func::FuncOp main, ForeignKernels& foreign) {
+  for (auto [i, loop] : llvm::enumerate(llvm::to_vector(main.getBody().front().getOps<WhileOp>()))) {
+    llvm::SetVector<Value> inputs(loop->operand_begin(), loop->operand_end());
+    getUsedValuesDefinedAbove(loop->getRegions(), inputs);
+    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+    auto types = ValueRange(inputs.getArrayRef()).getTypes();
+    auto function = func::FuncOp::create(b, loop.getLoc(), "cresset.loop." + std::to_string(i), b.getFunctionType(types, loop->getResultTypes()));
+    function.setPrivate();
+    Block* block = function.addEntryBlock();
+    b.setInsertionPointToEnd(block);
+    IRMapping map;
+    map.map(inputs.getArrayRef(), block->getArguments());
+    func::ReturnOp::create(b, loop.getLoc(), b.clone(*loop, map)->getResults());
+    b.setInsertionPoint(loop);
+    auto stands_for = CompositeOp::create(b, loop.getLoc(), loop->getResultTypes(), inputs.getArrayRef(), "stablehlo.while", b.getDictionaryAttr({}), function.getName(), 0u);
+    loop->replaceAllUsesWith(stands_for->getResults());
+    loop->erase();
+    foreign[stands_for] = composite::interpreted_kernel(stands_for);
+  }
+}
+
 // Composites to kernels or their decomposition, the rest simplified, all of it shared out among kernels.
 llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, ForeignKernels& foreign, composite::Report& report) {
   auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
   if (failed(choose_kernels(module, foreign, report))) return broken();
+  interpret_loops(module, main, foreign);
   main.walk([&](CompositeOp op) {
     if (!foreign.contains(op)) split_attention_gradient(op);
   });
