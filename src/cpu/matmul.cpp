@@ -63,34 +63,41 @@ class MatmulEmitter {
   }
 
  private:
+  // What suits a kind of tile. A panel of B takes half of the L1 cache, or three quarters with tiles of fewer rows, which read less of A. Packing an element takes the time
+  // of so many multiply-adds; windows are looked for in the input.
+  struct Limits {
+    int64_t panel_bytes, rows, columns, pack_a, pack_b;
+  };
+  // Tiles take an element of A from L2 every other cycle: there a block's rows are to stay, next to sums or, where these are complete after one block of K, without them.
+  Limits limits() const {
+    bool block = packs_block();
+    if (p_.grid) return {32 * 1024, is_split() ? 512 : 1024, block ? 256 : 960, 100, 100};
+    if (k_.target.registers == 32) return {36 * 1024, block ? 384 : 768, block ? 480 : 960, 12, block ? 28 : 12};
+    return {(p_.vectors > 2 ? 24 : 16) * 1024, block ? 264 : 512, block ? 400 : 1024, 12, block ? 28 : 12};
+  }
+
   void choose_blocks() {
-    bool many = k_.target.registers == 32;
-    // A panel of B takes half of the L1 cache, or three quarters with tiles of fewer rows, which read less of A.
-    int64_t panel = (p_.grid ? 32 : many ? 36 : p_.vectors > 2 ? 24 : 16) * 1024;
-    kc_ = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1));
+    kc_ = equal_part(std::max<int64_t>(run(), 1), limits().panel_bytes / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1));
     // Of groups, blocks are as large as one of them would be if all were equal, or large enough to pay for packing B.
     int64_t m = s_.groups == MatmulSpec::Rows ? std::min(std::max(ceil_div(s_.m, s_.batch), kRowsOfGroup), s_.m) : s_.m;
     int64_t batch = s_.groups == MatmulSpec::Rows ? ceil_div(s_.m, m) : s_.batch;
     // Each row of blocks packs its part of B again and each column its part of A: large blocks, in as many tasks as keep all threads busy to the end.
     // That packed A then comes from L3 does not show, it is read in order.
     int64_t threads = c_.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1;
+    Limits most = limits();
     double best = 0;
     auto consider = [&](int64_t mc, int64_t nb) {
-      int64_t pack_a = p_.grid ? 100 : 12, pack_b = p_.grid ? 100 : packs_block() ? 28 : 12;  // multiply-adds in the time of packing an element; windows are looked for in the input
       int64_t tasks = batch * ceil_div(m, mc) * ceil_div(s_.n, nb);
       double waiting = threads > 1 ? 0.05 : 0;  // for the last task, in tasks
-      double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + pack_a * mc + pack_b * nb);
+      double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + most.pack_a * mc + most.pack_b * nb);
       if (!mc_ || time < best) best = time, mc_ = mc, nb_ = nb;
     };
     auto parts = [](int64_t n, int64_t most, int64_t unit, int64_t more, auto&& consider) {
       int64_t fewest = std::max<int64_t>(ceil_div(n, most), 1);
       for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
     };
-    // Tiles take an element of A from L2 every other cycle: there it is to stay, next to sums or, where these are complete after one block of K, without them.
-    int64_t most_columns = packs_block() ? (p_.grid ? 256 : many ? 480 : 400) : (many ? 960 : 1024);
-    int64_t rows = p_.grid ? (is_split() ? 512 : 1024) : packs_block() ? (many ? 384 : 264) : (many ? 768 : 512);
-    parts(m, by_rows() ? 192 : rows, mr_, 2 * threads, [&](int64_t mc) {
-      parts(s_.n, most_columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
+    parts(m, by_rows() ? 192 : most.rows, mr_, 2 * threads, [&](int64_t mc) {
+      parts(s_.n, most.columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
     // Few columns use an element of A too seldom to pay for packing it.
     in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && k_.memory_type(s_.a_type) == p_.unit;

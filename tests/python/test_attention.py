@@ -151,7 +151,8 @@ def test_gradient_of_the_mask(blocks, mask, dtype, heads, dropout):
     assert kernels.count("attention_gradient") == 1 and "dot" not in kernels
     with torch_cresset.composites(only="none"):
         for a, b in zip(ours, gradients("cresset")):
-            torch.testing.assert_close(a, b)
+            # The other road rounds weights and their gradients to bf16, which what is left of their difference shows: by 2^-9 of each of the two terms.
+            torch.testing.assert_close(a, b, **({"rtol": 1.6e-2, "atol": 2**-8 * b.abs().max().item()} if dtype == torch.bfloat16 else {}))
     if not dropout and dtype == torch.float32:  # eager rounds the weights to bf16
         for a, b in zip(ours, gradients("cpu")):
             torch.testing.assert_close(a, b)
