@@ -483,8 +483,11 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   std::vector<std::string> keys, shapes;
   std::map<std::string, std::set<std::string>> alike;
   for (const Fusion& fusion : *fusions) {
-    keys.push_back(kernel_key(content_of(fusion, Slots(fusion)), *target));
-    shapes.push_back(content_of(fusion, Slots(fusion), false));
+    Slots slots(fusion);
+    std::string content = content_of(fusion, slots);
+    bool has_windows = llvm::any_of(fusion.roles, [](auto& role) { return isa<SliceOp>(role.first); });
+    keys.push_back(kernel_key(content, *target));
+    shapes.push_back(has_windows ? content_of(fusion, slots, false) : content);
     alike[shapes.back()].insert(keys.back());
   }
   KernelMaker maker(*target, options.sizes_change);
