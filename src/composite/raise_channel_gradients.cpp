@@ -57,7 +57,7 @@ class ChannelGradientSearch {
         if (memory_.misses.contains(structure)) continue;
         for (size_t k : {0, 1})
           if (auto found = match(v, cut[k], cut[1 - k], vectors, count)) return found;
-        memory_.misses[structure];
+        memory_.misses.try_emplace(structure);
       }
     }
     return std::nullopt;

@@ -96,7 +96,7 @@ class GradientSearch {
       Row expected = gradient_reference(f_, g, x, f_.weight ? &weight : nullptr);
       if (c.rest)
         for (int64_t i = 0; i < n(); ++i) expected[i] += rest[i];
-      if (!(difference(*found, expected, 0.1 * largest(expected)) <= (is_narrow(c.v) ? kNarrowRowTolerance : kRowTolerance))) return false;
+      if (!(difference(*found, expected, 0.1 * largest(expected)) <= tolerance_of(c.v))) return false;
     }
     return true;
   }
@@ -134,7 +134,7 @@ class GradientSearch {
       llvm::sort(dims);
       if (op.getNumOperands() != 2 || dims != outer || !is_full(f_.space, op->getOperand(0)) || !isa<AddOp>(op.getBody().front().front())) continue;
       auto found = value(op->getOperand(0), x, gradient, Row(n(), 1), {});
-      if (found && difference(*found, expected, 0.1 * largest(expected)) <= kRowTolerance) return op->getResult(0);
+      if (found && difference(*found, expected, 0.1 * largest(expected)) <= kTolerance) return op->getResult(0);
     }
     return {};
   }

@@ -289,7 +289,7 @@ void raise_rows(Program& program, RaiseReport& report) {
           auto region = may_be_one(foreign, program, x, y) ? region_of(anchor.space, x, y) : std::nullopt;
           if (!region) continue;
           RowMatch match = matcher(*region);
-          bool fits = match.distance <= (is_narrow(x) ? kNarrowRowTolerance : kRowTolerance) && (anchor.space.reduced.size() == 1 || match.name.find("norm") != std::string::npos);
+          bool fits = match.distance <= tolerance_of(x) && (anchor.space.reduced.size() == 1 || match.name.find("norm") != std::string::npos);
           SmallVector<Value> inputs{x};
           inputs.append(region->weights);
           if (fits && narrows(y, inputs)) continue;

@@ -5,7 +5,6 @@
 
 namespace cresset::composite {
 
-constexpr double kRowTolerance = 1e-6, kNarrowRowTolerance = 4e-3;
 constexpr int64_t kLongestRow = 1 << 16;
 
 bool is_row_operation(mlir::Operation* op);
