@@ -80,8 +80,14 @@ def test_attention_in_blocks(blocks, mask, dtype):
     arguments = [None if a is None else a.to("cresset") for a in inputs]
     (row,) = [r for r in torch_cresset.explain(function, *arguments) if r.name == "aten.scaled_dot_product_attention"]
     assert row.became == "kernel cresset"
-    expected = function(*[a.double() if a is not None and a.is_floating_point() else a for a in inputs]).to(dtype)
-    torch.testing.assert_close(function(*arguments).cpu(), expected)
+    ours, exact = function(*arguments).cpu(), [a.double() if a is not None and a.is_floating_point() else a for a in inputs]
+    expected = function(*exact)
+    if dtype == torch.float32:
+        return torch.testing.assert_close(ours, expected.to(dtype))
+    # Weights are rounded to bf16 where pairs of these are multiplied, as eager's are, and the result is: by 2^-8 of each.
+    q, k, v, m = exact
+    bound = 2**-8 * (function(q, k, v.abs(), m) + expected.abs()) + 1e-5
+    assert ((ours.double() - expected).abs() <= bound).all()
 
 
 def gradients_in_blocks(inputs, options, device):
