@@ -94,8 +94,8 @@ def test_raised_programs_compute_the_same(tmp_path):
 def test_raised_attention_runs_whole(path):
     """The compiler's kernel, which goes by operands and attributes, agrees with the decomposition, which is the operations that were found."""
     text = subprocess.run([OPT, "--raise-composites", path], capture_output=True, text=True, check=True).stdout
-    # Scores reach 200 here.
-    tolerance = ["--tolerance=2e-4"] if "projected" in path.stem else []
+    # Scores reach 200, whose last place is 1.5e-5. Sums of 16 in the order of other vectors differ by some of these, and relatively so do the weights, which gradients cancel.
+    tolerance = ["--tolerance=4e-4"] if "projected" in path.stem else []
     run = subprocess.run([OPT.with_name("cresset-run"), "--compare", *tolerance, "-"], input=text, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stdout + run.stderr
 
