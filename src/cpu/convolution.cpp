@@ -105,12 +105,15 @@ class ImplicitProduct {
     spec.a_type = g_.kernel_type, spec.b_type = g_.in_type, spec.type = g_.out_type;
     spec.a = c_.buffer(op_.getRhs()), spec.b = c_.buffer(op_.getLhs());
     spec.a_offset = [&](IR group, IR m, IR k) { return kernel_offset(group, m, k); };
+    // Where the machine multiplies pairs of bf16, panels are packed as they lie, and paired then.
+    bool pairs = Panels(k_, spec).depth > 1;
+    read_ = pairs ? IntegerType::get(op_.getContext(), 16) : g_.in_type, packed_ = pairs ? b_.getInt16Ty() : k_.compute_type(g_.out_type);
     bool forward = llvm::none_of(g_.axes, [](const Axis& a) { return a.reversed; });
     spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride) && (g_.in_features == 1 || g_.kernel_in == window_size_);
     if (is_large_window()) {
       spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride);
       spec.k_run = window_size_, spec.k_unit = kLargeWindow;
-      spec.pack_b = [&](const MatmulSpec::Block& block) { pack_along_windows(block, Panels(k_, spec)); };
+      spec.pack_b = [&](const MatmulSpec::Block& block) { pack_along_windows(block); };
       spec.pack_scratch = masks_size(), spec.column_scratch = 2 * 8;
     } else if (is_pointwise()) {
       spec.panel_by_panel = true;
@@ -234,25 +237,24 @@ class ImplicitProduct {
 
   // One panel. Where its columns lie is the same in all channels: neighbours, in most panels, or vectors of neighbours, or anywhere.
   void pack_pixels(const MatmulSpec::Block& p) {
-    auto* type = k_.compute_type(g_.out_type);
     IR panel = p.panel(k_.i64(0)), input = c_.buffer(op_.getLhs());
     auto each_channel = [&](const std::function<void(IR plane, IR row)>& body) {
       k_.loop(k_.i64(0), p.k, [&](IR row) { body(k_.mul(k_.add(p.k0, row), g_.in_feature), k_.mul(row, p.width)); });
     };
     auto put = [&](IR v, IR row, int64_t column) {
-      b_.CreateAlignedStore(convert(v, v->getType()->getWithNewType(type)), b_.CreateInBoundsGEP(type, panel, k_.add(row, k_.i64(column))), llvm::Align(16));
+      b_.CreateAlignedStore(convert(v), b_.CreateInBoundsGEP(packed_, panel, k_.add(row, k_.i64(column))), llvm::Align(4));
     };
     auto neighbours = [&](int64_t column, int64_t columns) {
       IR from = pixel(p.batch, k_.i64(0), k_.add(p.n0, k_.i64(column)));
       each_channel([&](IR plane, IR row) {
-        for (int64_t c = 0; c < columns; c += p.lanes) put(k_.load(g_.in_type, input, k_.add(k_.add(from, k_.i64(c)), plane), p.lanes), row, column + c);
+        for (int64_t c = 0; c < columns; c += p.lanes) put(k_.load(read_, input, k_.add(k_.add(from, k_.i64(c)), plane), p.lanes), row, column + c);
       });
     };
     auto vector = [&](int64_t column) {
       auto singly = [&] {
         IR offsets = llvm::PoisonValue::get(k_.vector(b_.getInt64Ty(), p.lanes)), last = k_.i64(g_.images * image_size_ - 1);
         for (int lane = 0; lane < p.lanes; ++lane) offsets = b_.CreateInsertElement(offsets, pixel(p.batch, k_.i64(0), k_.min(k_.add(p.n0, k_.i64(column + lane)), last)), lane);
-        each_channel([&](IR plane, IR row) { put(k_.gather(g_.in_type, b_.CreateGEP(k_.memory_type(g_.in_type), input, plane), offsets, p.lanes), row, column); });
+        each_channel([&](IR plane, IR row) { put(k_.gather(read_, b_.CreateGEP(k_.memory_type(g_.in_type), input, plane), offsets, p.lanes), row, column); });
       };
       if (!is_flat()) return singly();
       either(all_within_image(k_.add(p.n0, k_.i64(column)), p.lanes), [&] { neighbours(column, p.lanes); }, singly);
@@ -282,7 +284,7 @@ class ImplicitProduct {
     IR panel = p.panel(k_.i64(0));
     k_.loop(k_.i64(0), k_.i64(p.width), p.lanes, [&](IR column) {
       Lanes at = lanes_at(p.batch, k_.add(p.n0, column), p.lanes);
-      IR address = b_.CreateInBoundsGEP(k_.compute_type(g_.out_type), panel, column);
+      IR address = b_.CreateInBoundsGEP(packed_, panel, column);
       if (!whole_windows_)
         return k_.loop(k_.i64(0), p.k, [&](IR row) {
           IR k = b_.CreateAdd(p.k0, row);
@@ -301,7 +303,6 @@ class ImplicitProduct {
     return llvm::all_of(g_.axes, [](const Axis& a) { return a.base_dilation == 1 && (a.window - 1) * a.dilation < a.in; });
   }
   void pack_inside(const MatmulSpec::Block& p, IR address, const Lanes& at, IR channel, IR channels) {
-    auto* type = k_.compute_type(g_.out_type);
     SmallVector<int> even;  // the second vector ends with the last element that is wanted
     for (int i = 0; i < p.lanes; ++i) even.push_back(2 * i + (2 * i >= p.lanes));
     k_.loop(k_.i64(0), channels, [&](IR c) {
@@ -311,9 +312,9 @@ class ImplicitProduct {
           const Axis& a = g_.axes[d];
           return k_.loop(k_.i64(0), k_.i64(a.window), [&](IR i) { places(d + 1, k_.add(k_.mul(row, a.window), i), k_.add(offset, k_.mul(i, a.dilation * a.in_stride))); });
         }
-        IR v = k_.load(g_.in_type, base, offset, p.lanes);
-        if (g_.axes.back().step == 2) v = b_.CreateShuffleVector(v, k_.load(g_.in_type, base, k_.add(offset, k_.i64(p.lanes - 1)), p.lanes), even);
-        b_.CreateAlignedStore(convert(v, v->getType()->getWithNewType(type)), b_.CreateInBoundsGEP(type, address, k_.mul(row, p.width)), llvm::Align(16));
+        IR v = k_.load(read_, base, offset, p.lanes);
+        if (g_.axes.back().step == 2) v = b_.CreateShuffleVector(v, k_.load(read_, base, k_.add(offset, k_.i64(p.lanes - 1)), p.lanes), even);
+        b_.CreateAlignedStore(convert(v), b_.CreateInBoundsGEP(packed_, address, k_.mul(row, p.width)), llvm::Align(4));
       };
       places(0, c, at.first);
     });
@@ -332,18 +333,17 @@ class ImplicitProduct {
       }
       offset = b_.CreateAdd(offset, b_.CreateMul(x, splat(k_.i64(axis.in_stride))));
     }
-    auto* type = k_.compute_type(g_.out_type);
     auto each_channel = [&](const std::function<IR(IR base)>& load) {
       k_.loop(k_.i64(0), channels, [&](IR c) {
         IR v = load(channel_base(p.batch, k_.add(channel, c)));
         IR to = k_.mul(k_.add(row, k_.mul(c, window_size_)), p.width);
-        b_.CreateAlignedStore(convert(v, v->getType()->getWithNewType(type)), b_.CreateInBoundsGEP(type, address, to), llvm::Align(16));
+        b_.CreateAlignedStore(convert(v), b_.CreateInBoundsGEP(packed_, address, to), llvm::Align(4));
       });
     };
     auto singly = [&] {  // outside the image the first element is read and thrown away
       IR safe = b_.CreateSelect(valid, offset, llvm::Constant::getNullValue(offset->getType()));
       each_channel([&](IR base) {
-        IR v = k_.gather(g_.in_type, base, safe, p.lanes);
+        IR v = k_.gather(read_, base, safe, p.lanes);
         return b_.CreateSelect(valid, v, llvm::Constant::getNullValue(v->getType()));
       });
     };
@@ -368,12 +368,15 @@ class ImplicitProduct {
     IR first = b_.CreateExtractElement(offset, uint64_t(0)), mask = k_.mask(valid, g_.in_type);
     k_.when(together, [&] {
       each_channel([&](IR base) {
-        return masked ? k_.load_masked(g_.in_type, base, first, mask) : k_.load(g_.in_type, base, first, p.lanes);
+        return masked ? k_.load_masked(read_, base, first, mask) : k_.load(read_, base, first, p.lanes);
       });
     });
     if (together != b_.getTrue()) k_.when(b_.CreateNot(together), beyond_row);
   }
-  bool can_mask() const { return k_.target.lanes > 4 && element_bytes(g_.in_type) >= 4; }
+  bool can_mask() const {
+    bool narrow = llvm::StringRef(k_.target.features).contains("+avx512bw");  // two bytes
+    return k_.target.lanes > 4 && element_bytes(g_.in_type) >= (narrow ? 2 : 4);
+  }
   // Whether lanes in one row read every second element: two vectors, of which half is kept, instead of a gather.
   bool reads_every_second(int64_t Axis::*step) const {
     if (g_.axes.empty() || !can_mask()) return false;
@@ -392,7 +395,7 @@ class ImplicitProduct {
   IR load_every_second(IR base, IR first, const std::array<IR, 2>& masks, int lanes) {
     SmallVector<int> even;
     for (int i = 0; i < lanes; ++i) even.push_back(2 * i);
-    return b_.CreateShuffleVector(k_.load_masked(g_.in_type, base, first, masks[0]), k_.load_masked(g_.in_type, base, k_.add(first, k_.i64(lanes)), masks[1]), even);
+    return b_.CreateShuffleVector(k_.load_masked(read_, base, first, masks[0]), k_.load_masked(read_, base, k_.add(first, k_.i64(lanes)), masks[1]), even);
   }
   // Whether the lanes of each vector read the end of one row and the beginning of another, wherever that is.
   bool reads_two_rows(int64_t Axis::*row, int64_t Axis::*step, int lanes) const {
@@ -406,8 +409,8 @@ class ImplicitProduct {
     return {k_.mask(b_.CreateAnd(valid, first), g_.in_type), k_.mask(b_.CreateAnd(valid, b_.CreateNot(first)), g_.in_type)};
   }
   IR load_two_rows(IR base, IR first, IR last, const std::array<IR, 2>& masks, int lanes) {
-    IR x = k_.load_masked(g_.in_type, base, first, masks[0]), y = k_.load_masked(g_.in_type, base, b_.CreateSub(last, k_.i64(lanes - 1)), masks[1]);
-    auto* bits = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), lanes);
+    IR x = k_.load_masked(read_, base, first, masks[0]), y = k_.load_masked(read_, base, b_.CreateSub(last, k_.i64(lanes - 1)), masks[1]);
+    auto* bits = k_.vector(b_.getIntNTy(x->getType()->getScalarSizeInBits()), lanes);
     return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(x, bits), b_.CreateBitCast(y, bits)), x->getType());
   }
 
@@ -422,7 +425,7 @@ class ImplicitProduct {
   // Noted first: for each column its offset and its position. Then for each vector of places in the window: where they lie in
   // the input, and which of them do, for each position.
   int64_t masks_size() const { return 2 * image_size_ * kLargeWindow * element_bytes(g_.in_type); }
-  void pack_along_windows(const MatmulSpec::Block& p, Panels panels) {
+  void pack_along_windows(const MatmulSpec::Block& p) {
     auto* i64 = b_.getInt64Ty();
     IR columns = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), p.scratch, masks_size());
     auto column = [&](IR n, int64_t what) { return b_.CreateInBoundsGEP(i64, columns, k_.add(k_.mul(n, 2), k_.i64(what))); };
@@ -446,7 +449,6 @@ class ImplicitProduct {
     });
     IR channel = b_.CreateUDiv(p.k0, k_.i64(window_size_)), first = b_.CreateSub(p.k0, k_.mul(channel, window_size_));
     IR base = channel_base(p.batch, channel);
-    auto* type = k_.compute_type(g_.out_type);
     k_.loop(k_.i64(0), p.k, p.lanes, [&](IR u) {
       // The input's elements under the window at position 0; a window that ends within the vector ends the block.
       auto places = along(k_.add(first, u), p.lanes);
@@ -465,7 +467,7 @@ class ImplicitProduct {
         for (auto [a, from, shift] : llvm::zip(g_.axes, origin, shifts(position)))
           valid = b_.CreateAnd(valid, b_.CreateICmpULT(b_.CreateAdd(from, k_.splat(shift, p.lanes)), k_.splat(k_.i64(a.reach()), p.lanes)));
         auto masks = every_second ? spread_mask(valid, p.lanes) : two_rows ? mask_of_rows(valid, offset, p.lanes) : std::array<IR, 2>{valid};
-        for (int half = 0; half < (every_second || two_rows ? 2 : 1); ++half) b_.CreateAlignedStore(b_.CreateSExt(masks[half], mask_type), mask_of(position, half), llvm::Align(8));
+        for (int half = 0; half < (every_second || two_rows ? 2 : 1); ++half) b_.CreateAlignedStore(b_.CreateSExtOrTrunc(masks[half], mask_type), mask_of(position, half), llvm::Align(8));
       });
       IR start = b_.CreateExtractElement(offset, uint64_t(0)), last = b_.CreateExtractElement(offset, uint64_t(p.lanes - 1));
       auto load = [&](IR j) {
@@ -473,15 +475,15 @@ class ImplicitProduct {
         auto mask = [&](int half) -> IR { return b_.CreateAlignedLoad(mask_type, mask_of(position, half), llvm::Align(8)); };
         IR v;
         if (every_second) v = load_every_second(base, k_.add(start, shift), {mask(0), mask(1)}, p.lanes);
-        else if (one_run) v = k_.load_masked(g_.in_type, base, k_.add(start, shift), mask(0));
+        else if (one_run) v = k_.load_masked(read_, base, k_.add(start, shift), mask(0));
         else if (two_rows) v = load_two_rows(base, k_.add(start, shift), k_.add(last, shift), {mask(0), mask(1)}, p.lanes);
         else {  // outside the image the first element is read and thrown away
           IR valid = b_.CreateICmpSLT(mask(0), llvm::Constant::getNullValue(mask_type));
           IR safe = b_.CreateSelect(valid, b_.CreateAdd(offset, k_.splat(shift, p.lanes)), llvm::Constant::getNullValue(offset->getType()));
-          v = k_.gather(g_.in_type, base, safe, p.lanes);
+          v = k_.gather(read_, base, safe, p.lanes);
           v = b_.CreateSelect(valid, v, llvm::Constant::getNullValue(v->getType()));
         }
-        return convert(v, v->getType()->getWithNewType(type));
+        return convert(v);
       };
       k_.loop(k_.i64(0), p.n, p.width, [&](IR n) {
         for (int64_t at = 0; at < p.width; at += p.lanes) {
@@ -489,7 +491,7 @@ class ImplicitProduct {
           for (int64_t j = 0; j < p.lanes; ++j) square.push_back(load(k_.add(n, k_.i64(at + j))));
           k_.transpose(square);
           for (int64_t i = 0; i < p.lanes; ++i)
-            b_.CreateAlignedStore(square[i], b_.CreateInBoundsGEP(type, p.panel(n), k_.add(k_.mul(k_.add(u, k_.i64(i)), p.width), k_.i64(at))), llvm::Align(16));
+            b_.CreateAlignedStore(square[i], b_.CreateInBoundsGEP(packed_, p.panel(n), k_.add(k_.mul(k_.add(u, k_.i64(i)), p.width), k_.i64(at))), llvm::Align(4));
         }
       });
     });
@@ -510,7 +512,8 @@ class ImplicitProduct {
     if (g_.groups > 1) channel = k_.add(channel, k_.mul(group, g_.in_features));
     return b_.CreateGEP(k_.memory_type(g_.in_type), c_.buffer(op_.getLhs()), k_.mul(channel, g_.in_feature));
   }
-  IR convert(IR v, llvm::Type* to) {  // the input may be narrower than the output
+  IR convert(IR v) {  // the input may be narrower than the output
+    auto* to = v->getType()->getWithNewType(packed_);
     if (v->getType() == to) return v;
     if (to->isFPOrFPVectorTy()) return b_.CreateFPExt(v, to);
     return g_.in_type.isUnsignedInteger() || g_.in_type.isInteger(1) ? b_.CreateZExt(v, to) : b_.CreateSExt(v, to);
@@ -524,6 +527,8 @@ class ImplicitProduct {
   SmallVector<int64_t> window_, positions_;
   int64_t image_size_ = 1, window_size_ = 1;
   bool whole_windows_ = false;
+  Type read_;           // as which an element of the input is read,
+  llvm::Type* packed_;  // and as which panels hold it until they are paired
 };
 
 }  // namespace

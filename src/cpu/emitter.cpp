@@ -185,7 +185,7 @@ IR KernelEmitter::mask(IR lanes, mlir::Type t) {
 IR KernelEmitter::load_masked(mlir::Type t, IR base, IR first, IR mask) {
   auto* type = vector(memory_type(t), int(llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements()));
   IR from = b.CreateGEP(memory_type(t), base, first), lanes = b.CreateICmpSLT(mask, llvm::Constant::getNullValue(mask->getType()));
-  return b.CreateMaskedLoad(type, from, llvm::Align(element_bytes(t)), lanes, llvm::Constant::getNullValue(type));
+  return from_memory(t, b.CreateMaskedLoad(type, from, llvm::Align(element_bytes(t)), lanes, llvm::Constant::getNullValue(type)));
 }
 
 IR KernelEmitter::add(IR x, IR y) {

@@ -116,8 +116,7 @@ class MatmulEmitter {
   // A panel of B is packed right before all rows of the block pass it, unless the whole block is packed at once.
   bool packs_block() const { return s_.pack_b && !s_.panel_by_panel; }
   int64_t columns_packed() const { return packs_block() ? nb_ : nr_; }
-  // Who packs it himself leaves f32, which are made pairs then.
-  int64_t height_of_b() const { return s_.pack_b ? std::max(kc_, p_.padded(kc_) / p_.depth) : p_.padded(kc_) / p_.depth; }
+  int64_t height_of_b() const { return p_.padded(kc_) / p_.depth; }
   IR panel_b(IR n) { return element_of_scratch(packed_b_, packs_block() ? k_.mul(n, height_of_b()) : k_.i64(0)); }
   IR sums_of(IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, nr_))) : element_of_scratch(sums_, k_.i64(0)); }
 

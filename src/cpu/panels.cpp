@@ -60,12 +60,36 @@ IR Panels::unit_of_a(IR batch, IR m, IR k, IR end, int lanes) {
   IR low = raw(s_.a, s_.a_offset(batch, m, k), lanes), high = raw(s_.a, s_.a_offset(batch, m, b_.CreateSelect(inside, next, k)), lanes);
   return pair(low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType())));
 }
-IR Panels::unit_of_b(IR batch, IR k, IR n, IR end, int lanes) {
-  if (depth == 1) return load_b(batch, k, n, lanes);
+// `lanes` elements along N of row k, and of the one below.
+std::pair<IR, IR> Panels::two_rows_of_b(IR batch, IR k, IR n, IR end, int lanes) {
   auto element = [&](IR at) { return raw(s_.b, s_.b_offset(batch, at, n), lanes); };
   IR next = b_.CreateAdd(k, k_.i64(1)), inside = b_.CreateICmpSLT(next, end);
   IR low = element(k), high = element(b_.CreateSelect(inside, next, k));
-  return pair(low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType())));
+  return {low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType()))};
+}
+IR Panels::unit_of_b(IR batch, IR k, IR n, IR end) {
+  if (depth == 1) return load_b(batch, k, n, 1);
+  auto [low, high] = two_rows_of_b(batch, k, n, end, 1);
+  return pair(low, high);
+}
+// The units of a whole row of a panel.
+IRs Panels::units_of_b(IR batch, IR k, IR n, IR end) {
+  IRs result;
+  if (depth == 2) {
+    auto [low, high] = two_rows_of_b(batch, k, n, end, int(nr));
+    return interleaved(low, high);
+  }
+  for (int v = 0; v < vectors; ++v) result.push_back(load_b(batch, k, k_.add(n, k_.i64(v * lanes)), lanes));
+  return result;
+}
+IRs Panels::interleaved(IR low, IR high) {
+  IRs result;
+  for (int v = 0; v < vectors; ++v) {
+    SmallVector<int> order;
+    for (int i = v * lanes; i < (v + 1) * lanes; ++i) order.append({i, int(nr) + i});
+    result.push_back(b_.CreateBitCast(b_.CreateShuffleVector(low, high, order), k_.vector(unit, lanes)));
+  }
+  return result;
 }
 // Neighbours along K are pairs as they lie.
 IR Panels::pairs_along_k(IR base, IR offset, int count) {
@@ -143,7 +167,7 @@ void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
 }
 
 void Panels::one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target) {
-  k_.loop(k_.i64(0), columns, [&](IR j) { put(unit_of_b(batch, k, b_.CreateAdd(n, j), end, 1), target, j); });
+  k_.loop(k_.i64(0), columns, [&](IR j) { put(unit_of_b(batch, k, b_.CreateAdd(n, j), end), target, j); });
 }
 
 void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel) {
@@ -158,7 +182,7 @@ void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::fun
     k_.loop(k_.i64(0), whole, nr, [&](IR n) {
       IR first = b_.CreateAdd(n0, n);
       if (!s_.b_unit_n) return one_row_of_b(batch, first, k, end, k_.i64(nr), target(n));
-      for (int v = 0; v < vectors; ++v) put(unit_of_b(batch, k, k_.add(first, k_.i64(v * lanes)), end, lanes), target(n), k_.i64(v * lanes));
+      for (auto [v, units] : llvm::enumerate(units_of_b(batch, k, first, end))) put(units, target(n), k_.i64(v * lanes));
     });
     if (s_.n % nr == 0) return;
     k_.when(b_.CreateICmpSLT(whole, columns), [&] {

@@ -103,7 +103,7 @@ class Panels {
   TilesOfA rows_as_tiles(IR first, int64_t pitch) const { return {first, pitch, grid->rows * pitch, TileRegisters::kBytes}; }
   /// sums (+)= tiles of A · panel; rows of sums lie `pitch` bytes apart.
   void multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add);
-  /// Makes pairs of a panel of B whose rows are f32, in place.
+  /// Makes pairs of a panel of B whose rows are bf16, in place.
   void pair_up(IR panel, IR count);
   IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
   IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
@@ -119,7 +119,10 @@ class Panels {
   IR raw(IR base, IR offset, int lanes);
   IR pair(IR low, IR high);
   IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);
-  IR unit_of_b(IR batch, IR k, IR n, IR end, int lanes);
+  std::pair<IR, IR> two_rows_of_b(IR batch, IR k, IR n, IR end, int lanes);
+  IR unit_of_b(IR batch, IR k, IR n, IR end);
+  IRs units_of_b(IR batch, IR k, IR n, IR end);
+  IRs interleaved(IR low, IR high);
   void put(IR value, IR panel, IR index);
   void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
   IR pairs_along_k(IR base, IR offset, int count);

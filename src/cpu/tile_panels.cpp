@@ -94,15 +94,11 @@ void Panels::zero_end(IR panel, IR count) {
 }
 
 void Panels::pair_up(IR panel, IR count) {
-  auto* bits = k_.vector(unit, lanes);
   k_.loop(k_.i64(0), units(count), [&](IR u) {
-    IR first = k_.mul(u, 2), second = b_.CreateAdd(first, k_.i64(1)), inside = b_.CreateICmpSLT(second, count);
-    for (int v = 0; v < vectors; ++v) {
-      auto row = [&](IR k) { return b_.CreateAlignedLoad(bits, vector_at(panel, k_.mul(k, nr), v), llvm::Align(4)); };
-      IR low = b_.CreateLShr(row(first), llvm::ConstantInt::get(bits, 16)), high = b_.CreateAnd(row(b_.CreateSelect(inside, second, first)), llvm::ConstantInt::get(bits, 0xffff0000u));
-      high = b_.CreateSelect(inside, high, llvm::Constant::getNullValue(bits));
-      put(b_.CreateOr(low, high), panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));
-    }
+    IR first = k_.mul(u, 2 * nr), inside = b_.CreateICmpSLT(b_.CreateAdd(k_.mul(u, 2), k_.i64(1)), count);
+    IR low = raw(panel, first, int(nr)), high = raw(panel, b_.CreateAdd(first, k_.i64(nr)), int(nr));
+    high = b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType()));
+    for (auto [v, units] : llvm::enumerate(interleaved(low, high))) put(units, panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));
   });
   if (grid) zero_end(panel, count);
 }
