@@ -4,6 +4,7 @@
 
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace cresset::cpu {
@@ -125,16 +126,43 @@ IR KernelEmitter::widen(mlir::Type t, IR v) {
   return v;
 }
 
+// The bits, to nearest, ties to even; nan stays quiet nan.
+IR KernelEmitter::rounded_to_bf16(IR v) {
+  auto* i32 = v->getType()->getWithNewType(b.getInt32Ty());
+  auto constant = [&](uint32_t c) { return llvm::ConstantInt::get(i32, c); };
+  IR bits = b.CreateBitCast(v, i32);
+  IR odd = b.CreateAnd(b.CreateLShr(bits, constant(16)), constant(1));
+  IR rounded = b.CreateLShr(b.CreateAdd(bits, b.CreateAdd(odd, constant(0x7fff))), constant(16));
+  rounded = b.CreateSelect(b.CreateFCmpUNO(v, v), constant(0x7fc0), rounded);
+  return b.CreateTrunc(rounded, v->getType()->getWithNewType(b.getInt16Ty()));
+}
+// The same by the instruction, which makes denormals 0.
+IR KernelEmitter::converted_to_bf16(IR v) {
+  return b.CreateBitCast(b.CreateFPTrunc(v, v->getType()->getWithNewType(b.getBFloatTy())), v->getType()->getWithNewType(b.getInt16Ty()));
+}
+IR KernelEmitter::any_denormal(IR v, int lanes) {
+  constexpr int kLanes = 16, kDenormal = 0x20;
+  IR any = nullptr;
+  for (int at = 0; at < lanes; at += kLanes) {
+    llvm::SmallVector<int> part(kLanes);
+    std::iota(part.begin(), part.end(), at);
+    IR here = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512, {}, {b.CreateShuffleVector(v, part), b.getInt32(kDenormal)});
+    any = any ? b.CreateOr(any, here) : here;
+  }
+  return b.CreateOrReduce(any);
+}
+
 IR KernelEmitter::to_memory(mlir::Type t, IR v) {
   if (auto known = narrow_.find(v); known != narrow_.end() && known->second.first == t) return known->second.second;  // rounded already
-  if (t.isBF16()) {  // to nearest, ties to even; nan stays quiet nan
-    auto* i32 = v->getType()->getWithNewType(b.getInt32Ty());
-    auto constant = [&](uint32_t c) { return llvm::ConstantInt::get(i32, c); };
-    IR bits = b.CreateBitCast(v, i32);
-    IR odd = b.CreateAnd(b.CreateLShr(bits, constant(16)), constant(1));
-    IR rounded = b.CreateLShr(b.CreateAdd(bits, b.CreateAdd(odd, constant(0x7fff))), constant(16));
-    rounded = b.CreateSelect(b.CreateFCmpUNO(v, v), constant(0x7fc0), rounded);
-    return b.CreateTrunc(rounded, v->getType()->getWithNewType(b.getInt16Ty()));
+  if (t.isBF16()) {
+    if (auto exact = exact_.find(v); exact != exact_.end()) v = exact->second;
+    int lanes = v->getType()->isVectorTy() ? int(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements()) : 1;
+    if (target.bf16_dot != Target::Native || lanes % 16 || llvm::isa<llvm::Constant>(v)) return rounded_to_bf16(v);
+    return unless(any_denormal(v, lanes), converted_to_bf16(v), [&] {
+      IR slot = alloca_in_entry(v->getType(), 1);  // LLVM would compute what round() may have, for nobody, ahead of the branch
+      b.CreateStore(v, slot, true);
+      return rounded_to_bf16(b.CreateLoad(v->getType(), slot, true));
+    });
   }
   if (t.isF16()) {  // not contracted with a truncation from f64, for which there is no instruction
     llvm::IRBuilderBase::FastMathFlagGuard guard(b);
@@ -147,9 +175,13 @@ IR KernelEmitter::to_memory(mlir::Type t, IR v) {
 
 IR KernelEmitter::round(mlir::Type t, IR v, bool flushes) {
   if (!t.isBF16() && !t.isF16()) return v;
-  if (!t.isBF16() || !flushes || target.bf16_dot != Target::Native) return from_memory(t, to_memory(t, v));
-  auto* type = v->getType();
-  return from_memory(t, b.CreateBitCast(b.CreateFPTrunc(v, type->getWithNewType(b.getBFloatTy())), type->getWithNewType(b.getInt16Ty())));
+  if (!t.isBF16() || target.bf16_dot != Target::Native) return from_memory(t, to_memory(t, v));
+  if (exact_.contains(v)) return v;
+  if (flushes) return from_memory(t, converted_to_bf16(v));
+  // Who goes on computing wants a mask in place of two conversions, who stores it the instruction; what nobody wants is not computed.
+  IR result = widen(t, rounded_to_bf16(v));
+  exact_[result] = v;
+  return result;
 }
 
 IR KernelEmitter::load(mlir::Type t, IR base, IR offset, int lanes) {

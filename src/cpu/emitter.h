@@ -99,10 +99,14 @@ class KernelEmitter {
 
  private:
   IR widen(mlir::Type element, IR value);
+  IR rounded_to_bf16(IR value);
+  IR converted_to_bf16(IR value);
+  IR any_denormal(IR value, int lanes);
 
   llvm::Function* function_;
   IRs buffers_;
   llvm::DenseMap<IR, std::pair<mlir::Type, IR>> narrow_;  // values of f16 and bf16 as they are in memory
+  llvm::DenseMap<IR, IR> exact_;                          // what was rounded to bf16, before that
 };
 
 /// Bytes of an element in memory.

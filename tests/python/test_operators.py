@@ -208,6 +208,15 @@ def test_large_pooling_windows(arguments):
     assert not fallbacks()
 
 
+@pytest.mark.parametrize("function", [lambda x: x.bfloat16(), lambda x: x.bfloat16() * 0.375, lambda x: x.bfloat16() * 0.375 * 4])
+def test_rounding_to_bfloat16_is_that_of_the_cpu(function):
+    """Bit for bit, for numbers of every exponent: denormals, infinities and nans too."""
+    x = torch.arange(-(2**31), 2**31, 65521).to(torch.int32).view(torch.float32)
+    expected, actual = function(x), function(x.to("cresset")).cpu()
+    assert torch.equal(actual.isnan(), expected.isnan())
+    assert torch.equal(actual[~expected.isnan()].view(torch.int16), expected[~expected.isnan()].view(torch.int16))
+
+
 @pytest.mark.parametrize("operator", [torch.fmod, torch.remainder, torch.atan2, torch.hypot, torch.logaddexp])
 def test_a_number_is_rounded_to_bfloat16_where_the_cpu_does(operator):
     x = (torch.randn(500) * 10).bfloat16()
