@@ -57,8 +57,9 @@ std::optional<size_t> scanned(ReduceWindowOp op, const WindowDims& w) {
   return result;
 }
 
-// A task is a line, or as many neighbouring ones as a vector has lanes.
+// A task is as many neighbouring lines as a vector has lanes, or a few that are walked together, so that their sums don't wait for themselves alone.
 void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
+  constexpr int64_t kTogether = 4;
   auto& k = c.k;
   auto shape = shaped(op.getInputs()[0]).getShape();
   Block& body = op.getBody().front();
@@ -71,36 +72,51 @@ void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
   bool held = llvm::all_of(op.getInputs(), [&](Value v) { return c.slots.has(v) || is_one_across(v); });  // and not a constant or another view
   bool elementwise = llvm::all_of(body.without_terminator(), [](Operation& inside) { return is_elementwise(&inside) || isa<ConstantOp>(inside); });
   int lanes = elementwise && held && inner >= k.target.lanes ? k.target.lanes : 1;
-  int64_t blocks = (inner + lanes - 1) / lanes;
-  c.kernel.tasks = outer * blocks;
+  int64_t blocks = (inner + lanes - 1) / lanes, lines = outer * inner;
+  c.kernel.tasks = lanes > 1 ? outer * blocks : (lines + kTogether - 1) / kTogether;
   c.kernel.cost = double(product(shape)) * 8;
   // Long sums of f32 are kept in f64.
   bool doubled = simple && isa<AddOp>(simple) && element(op.getResult(0)).isF32();
-  auto along = [&](IR first, IR column, int width) {
+  auto along = [&](ArrayRef<IR> firsts, int width) {  // lines by their first elements, `width` neighbours each
     auto scalar = c.elements(1);
     IRs init;
     for (Value v : op.getInitValues()) init.push_back(k.splat(scalar.emit(v, {}), width));
     if (doubled) init[0] = k.b.CreateFPExt(init[0], k.vector(k.b.getDoubleTy(), width));
+    size_t values = init.size();
+    for (size_t line = 1; line < firsts.size(); ++line) init.append(init.begin(), init.begin() + values);
     k.loop(k.i64(0), k.i64(n), 1, init, [&](IR i, ArrayRef<IR> sums) {
-      IR at = k.add(first, k.add(k.mul(i, inner), column));
-      IRs next(sums.begin(), sums.end());
-      for (Value v : op.getInputs())
-        next.push_back(c.slots.has(v) ? k.load(element(v), c.buffer(v), at, width) : k.splat(c.elements(1).emit(v, delinearise(k, shape, at)), width));
-      if (doubled) next = {k.b.CreateFAdd(next[0], k.b.CreateFPExt(next[1], next[0]->getType()))};
-      else next = simple ? IRs{c.elements(width).compute(simple, next)} : c.elements(width).region(body, next);
-      for (auto [v, sum] : llvm::zip(op.getResults(), next)) {
-        IR stored = doubled ? k.b.CreateFPTrunc(sum, k.vector(k.b.getFloatTy(), width)) : sum;
-        if (c.slots.has(v)) k.store(element(v), stored, c.buffer(v), at, width);
+      IRs all;
+      for (auto [line, first] : llvm::enumerate(firsts)) {
+        IR at = k.add(first, k.mul(i, inner));
+        IRs next(sums.slice(line * values, values));
+        for (Value v : op.getInputs())
+          next.push_back(c.slots.has(v) ? k.load(element(v), c.buffer(v), at, width) : k.splat(c.elements(1).emit(v, delinearise(k, shape, at)), width));
+        if (doubled) next = {k.b.CreateFAdd(next[0], k.b.CreateFPExt(next[1], next[0]->getType()))};
+        else next = simple ? IRs{c.elements(width).compute(simple, next)} : c.elements(width).region(body, next);
+        for (auto [v, sum] : llvm::zip(op.getResults(), next)) {
+          IR stored = doubled ? k.b.CreateFPTrunc(sum, k.vector(k.b.getFloatTy(), width)) : sum;
+          if (c.slots.has(v)) k.store(element(v), stored, c.buffer(v), at, width);
+        }
+        llvm::append_range(all, next);
       }
-      return next;
+      return all;
     });
   };
+  auto first_of = [&](IR line) { return k.add(k.mul(k.b.CreateUDiv(line, k.i64(inner)), n * inner), k.b.CreateURem(line, k.i64(inner))); };
+  // The lines from `line` to `end` one by one, if they are fewer than would go together.
+  auto either = [&](IR is_whole, ArrayRef<IR> firsts, int width, IR line, IR end) {
+    k.when(is_whole, [&] { along(firsts, width); });
+    k.loop(line, k.b.CreateSelect(is_whole, line, end), [&](IR rest) { along(first_of(rest), 1); });
+  };
   k.loop(k.begin(), k.end(), [&](IR task) {
-    IR first = k.mul(k.b.CreateUDiv(task, k.i64(blocks)), n * inner), column = k.mul(k.b.CreateURem(task, k.i64(blocks)), lanes);
-    if (inner % lanes == 0) return along(first, column, lanes);
-    IR is_whole = k.b.CreateICmpSLE(k.add(column, k.i64(lanes)), k.i64(inner));
-    k.when(is_whole, [&] { along(first, column, lanes); });
-    k.loop(column, k.b.CreateSelect(is_whole, column, k.i64(inner)), [&](IR rest) { along(first, rest, 1); });
+    if (lanes > 1) {
+      IR column = k.mul(k.b.CreateURem(task, k.i64(blocks)), lanes), before = k.mul(k.b.CreateUDiv(task, k.i64(blocks)), inner), line = k.add(before, column);
+      return either(k.b.CreateICmpSLE(k.add(column, k.i64(lanes)), k.i64(inner)), first_of(line), lanes, line, k.add(before, k.i64(inner)));
+    }
+    IR line = k.mul(task, kTogether);
+    IRs firsts;
+    for (int64_t i = 0; i < kTogether; ++i) firsts.push_back(first_of(k.add(line, k.i64(i))));
+    either(k.b.CreateICmpSLE(k.add(line, k.i64(kTogether)), k.i64(lines)), firsts, 1, line, k.i64(lines));
   });
 }
 

@@ -28,7 +28,7 @@ def test_reductions_of_leading_dimensions(shape, dims):
         torch.testing.assert_close(on_device(f, x), f(x.double()).float(), rtol=1e-5, atol=1e-4)
 
 
-@pytest.mark.parametrize("shape, dim", [((7,), 0), ((5, 1000), 1), ((1000, 5), 0), ((100, 37), 0), ((3, 50, 16), 1), ((2, 1, 4), 1), ((0, 3), 0)])
+@pytest.mark.parametrize("shape, dim", [((7,), 0), ((5, 1000), 1), ((1000, 5), 0), ((100, 37), 0), ((3, 50, 16), 1), ((2, 1, 4), 1), ((0, 3), 0), ((7, 9, 2), 1), ((8, 33), 1)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bfloat16, torch.float64])
 def test_scans(shape, dim, dtype):
     x = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) * 3).to(dtype)
