@@ -172,7 +172,7 @@ class GradientEmitter : AttentionEmitter {
         each_row([&](int64_t r, IR i) {
           IR at = b_.CreateAdd(k_.mul(i, pitch_), j), weight_at = scratch(weights_at_, at), gradient_at = scratch(weight_gradients_at_, at), inside = is_visible(j, visible[r]);
           auto dropped = [&](IR x) { return keep[r] ? b_.CreateSelect(keep[r], b_.CreateFMul(x, llvm::ConstantFP::get(vector, kept_scale())), none) : x; };
-          IR weight = emit_exp(k_, b_.CreateFSub(score(load(weight_at, lanes), head, rows[r], n0, j, inside), logsumexp[r]));
+          IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(score(load(weight_at, lanes), head, rows[r], n0, j, inside), logsumexp[r]));
           weight = b_.CreateSelect(inside, weight, none);
           IR gradient = b_.CreateFMul(weight, b_.CreateFSub(dropped(load(gradient_at, lanes)), delta[r]));
           gradient = b_.CreateSelect(inside, gradient, none);

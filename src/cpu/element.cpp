@@ -513,7 +513,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
       .Case([&](MaxOp) { return fp ? float_extreme(b, in[0], in[1], true) : binary(is_unsigned ? llvm::Intrinsic::umax : llvm::Intrinsic::smax); })
       .Case([&](MinOp) { return fp ? float_extreme(b, in[0], in[1], false) : binary(is_unsigned ? llvm::Intrinsic::umin : llvm::Intrinsic::smin); })
       .Case([&](PowOp) -> IR {
-        if (fp) return k_.call_libm("pow", in);
+        if (fp) return emit_power(k_, in[0], in[1]);
         auto* f64 = in[0]->getType()->getWithNewType(b.getDoubleTy());
         return b.CreateFPToSI(k_.call_libm("pow", {b.CreateSIToFP(in[0], f64), b.CreateSIToFP(in[1], f64)}), in[0]->getType());
       })

@@ -279,6 +279,16 @@ void KernelEmitter::transpose(IRs& rows) {
   }
 }
 
+IR KernelEmitter::look_up(llvm::Constant* table, IR places) {
+  IRs found;
+  for (unsigned at = 0; at < llvm::cast<llvm::FixedVectorType>(places->getType())->getNumElements(); at += 16) {
+    llvm::SmallVector<int> part(16);
+    std::iota(part.begin(), part.end(), int(at));
+    found.push_back(b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_si_512, {}, {table, b.CreateShuffleVector(places, part)}));
+  }
+  return concatenate(found);
+}
+
 IR KernelEmitter::alloca_in_entry(llvm::Type* type, int64_t count) {
   llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
   auto* slot = entry.CreateAlloca(type, entry.getInt64(count));

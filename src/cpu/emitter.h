@@ -92,6 +92,8 @@ class KernelEmitter {
   IR concatenate(IRs vectors);
   /// As many vectors as each has lanes, turned: a square.
   void transpose(IRs& rows);
+  /// Of 16 numbers those that the low 4 bits of each lane name. AVX-512, lanes by sixteens: one instruction for a register.
+  IR look_up(llvm::Constant* table, IR places);
   IR alloca_in_entry(llvm::Type* type, int64_t count);
   IR call_libm(llvm::StringRef name, llvm::ArrayRef<IR> args);  // each lane in turn
 

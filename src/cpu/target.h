@@ -18,6 +18,7 @@ struct Target {
   /// Products of pairs of bf16, summed in f32 (AVX512-BF16's vdpbf16ps): there, or made of other instructions to test what is around it.
   enum Bf16Dot { None, Native, Emulated } bf16_dot = None;
   bool tiles = false;  ///< products of tiles of bf16 (AMX), made of other instructions where `bf16_dot` is
+  bool avx512() const { return name == "avx512" || name == "amx"; }
 };
 
 /// What a target is chosen from.

@@ -50,6 +50,24 @@ struct Float {
     IR r = in_two_parts ? fma(n, sign * 2.12194440e-4, fma(n, -sign * 0.693359375, x)) : fma(n, -sign * 0.69314718055994531, x);
     return {k.b.CreateBitCast(k.b.CreateShl(k.b.CreateBitCast(sum, ints()), integer(23)), type), r};
   }
+  // Whether a register of AVX-512 can hold a table.
+  bool has_tables() {
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+    return !wide && k.target.avx512() && vector && vector->getNumElements() % 16 == 0;
+  }
+  // exp(sign x), or 1 more, by a table of 2^(j / 16): |r| <= log(2) / 32, where a cubic polynomial is enough. 0 at -127 log 2, inf a little above 128 log 2, in between as long
+  // as 2^n is finite.
+  IR exp_by_table(IR x, double sign, bool in_two_parts, bool one_more) {
+    auto& b = k.b;
+    IR shift = constant(shifter), sum = fma(x, constant(sign * 16 * 1.44269504088896341), shift), n = b.CreateFSub(sum, shift);
+    IR r = in_two_parts ? fma(n, sign * 2.12194440e-4 / 16, fma(n, -sign * 0.693359375 / 16, x)) : fma(n, -sign * 0.69314718055994531 / 16, x);
+    // The sum's bits from the fourth on are the exponent; what the four below add to the fraction is taken off in the table.
+    llvm::SmallVector<uint32_t> table;
+    for (uint32_t j = 0; j < 16; ++j) table.push_back(llvm::bit_cast<uint32_t>(float(std::exp2(j / 16.0))) - (j << 19));
+    IR bits = b.CreateBitCast(sum, ints()), power = k.look_up(llvm::ConstantDataVector::get(b.getContext(), table), bits);
+    IR scale = b.CreateBitCast(b.CreateAdd(b.CreateShl(bits, integer(19)), power), type);
+    return fma(b.CreateFMul(scale, r), polynomial(r, {sign * 0.1666722, 0.5000162, sign}), one_more ? b.CreateFAdd(scale, constant(1)) : scale);
+  }
   // 2^n for integers n from 1 - bias to bias
   IR exp2i(IR n) { return k.b.CreateBitCast(k.b.CreateShl(k.b.CreateAdd(n, integer(bias)), integer(digits)), type); }
 };
@@ -95,6 +113,7 @@ IR emit_exp_at_most_zero(KernelEmitter& k, IR x) {
   // As reduce_exp(), but with two terms less, whose coefficients are fitted to that, with log 2 in one part, and sums that wait less for each other.
   IR lowest = f.constant(-88.02969);  // -127 log 2, where 2^n is 0
   x = f.select(b.CreateFCmpOLT(x, lowest), lowest, x);
+  if (f.has_tables()) return f.exp_by_table(x, 1, false, false);
   Scaled e = f.split_exp(x, 1, false);
   IR square = b.CreateFMul(e.r, e.r);
   IR low = f.polynomial(e.r, {0.16667114649949033, 0.49999231486761947}), high = f.polynomial(e.r, {0.008312520525040964, 0.0418901579638385});
@@ -198,6 +217,11 @@ IR emit_logistic(KernelEmitter& k, IR x) {
   if (!x->getType()->getScalarType()->isFloatTy()) return b.CreateFDiv(one, b.CreateFAdd(one, emit_exp(k, b.CreateFNeg(x))));
   Float f{k, x->getType()};
   // exp(-x) has to be right where it is large, up to inf; where 1 + exp(-x) is 1 it need not be small enough.
+  if (f.has_tables()) {
+    // From where 2^n might be rounded up to inf, it is.
+    IR below = b.CreateFCmpOLT(x, f.constant(-88.7)), above = b.CreateFCmpOGT(x, f.constant(87.0));
+    return b.CreateFDiv(one, f.exp_by_table(f.select(below, f.constant(-88.7229), f.select(above, f.constant(87.0), x)), -1, true, true));
+  }
   Scaled e = f.split_exp(f.clamp(x, -88.8, 87.0), -1, true);
   IR p = f.polynomial(e.r, {kExp[6], -kExp[5], kExp[4], -kExp[3], kExp[2], -kExp[1], kExp[0]});
   return b.CreateFDiv(one, f.fma(p, e.scale, one));
@@ -279,6 +303,17 @@ IR emit_atan2(KernelEmitter& k, IR y, IR x) {
   auto base = [&](double half) { return f.select(steep, f.constant(half), f.select(left, f.constant(2 * half), f.constant(0.0))); };
   angle = b.CreateFAdd(base(1.5707963705062866), b.CreateFAdd(base(-4.371139000186241e-08), angle));
   return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, angle, y);
+}
+
+IR emit_power(KernelEmitter& k, IR x, IR y) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("pow", {x, y});
+  auto& b = k.b;
+  auto* wide = x->getType()->getWithNewType(b.getDoubleTy());
+  IR power = b.CreateFPTrunc(emit_exp(k, b.CreateFMul(b.CreateFPExt(y, wide), emit_log(k, b.CreateFPExt(x, wide)))), x->getType());
+  IR inf = llvm::ConstantFP::getInfinity(x->getType());
+  IR usual = b.CreateAnd(b.CreateFCmpOGT(x, llvm::ConstantFP::getZero(x->getType())), b.CreateFCmpOLT(x, inf));
+  usual = b.CreateAnd(usual, b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, y), inf));
+  return unless_any(k, b.CreateNot(usual), power, [&] { return k.call_libm("pow", {x, y}); });
 }
 
 IR emit_remainder(KernelEmitter& k, IR x, IR y) {

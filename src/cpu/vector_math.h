@@ -8,8 +8,8 @@ namespace cresset::cpu {
 
 /// At most 1 ULP over the whole range; 0 and inf at the ends (range reduction and polynomial: Cephes expf, Moshier).
 IR emit_exp(KernelEmitter& k, IR x);
-/// The same for arguments that are never above 0, as in softmax, in half the time: at most 1.6 ULP from -10 on, where the weight of a softmax is, and 5 ULP below;
-/// 0 instead of the smallest denormal numbers.
+/// The same for arguments that are never above 0 but by rounding, as in softmax, in half the time: at most 2.6 ULP from -10 on, where the weight of a softmax is, and 5 ULP below;
+/// something between 0 and the smallest normal number instead of denormal ones, 0 from -88.03 on.
 IR emit_exp_at_most_zero(KernelEmitter& k, IR x);
 /// At most 3 ULP, also near 0.
 IR emit_expm1(KernelEmitter& k, IR x);
@@ -30,6 +30,8 @@ IR emit_cosine(KernelEmitter& k, IR x);
 IR emit_tangent(KernelEmitter& k, IR x);
 /// The angle of (x, y), at most 3 ULP. The smaller over the larger coordinate goes through a polynomial, fitted to atan on [0, 1] for the least relative error.
 IR emit_atan2(KernelEmitter& k, IR y, IR x);
+/// x^y, at most 1 ULP, as exp(y log x) in f64; a call of libm unless x is above 0 and both are finite. f64: libm.
+IR emit_power(KernelEmitter& k, IR x, IR y);
 /// x - n y with n = trunc(x / y), exactly, with the sign of x. A call of libm where n has more digits than a number holds, or is none.
 IR emit_remainder(KernelEmitter& k, IR x, IR y);
 

@@ -20,6 +20,8 @@
 // RUN: cresset-run --assembly --cpu=avx2 %t/remainder64.mlir | FileCheck %s --check-prefix=RARELY
 // RUN: cresset-run --assembly --cpu=avx512 %t/tan.mlir | FileCheck %s --check-prefix=RARELY
 // RUN: cresset-run --assembly --cpu=avx2 %t/tan.mlir | FileCheck %s --check-prefix=RARELY
+// RUN: cresset-run --assembly --cpu=avx512 %t/power.mlir | FileCheck %s --check-prefix=RARELY
+// RUN: cresset-run --assembly --cpu=avx2 %t/power.mlir | FileCheck %s --check-prefix=RARELY
 
 // Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
 // PAIRS-COUNT-24: vdpbf16ps
@@ -29,7 +31,7 @@
 // PAIRS-NOT: {{vdpbf16ps|vpmovdw}}
 
 // So are the weights of attention, right behind their exponentials.
-// WEIGHTS: vpslld $23
+// WEIGHTS: vperm{{d|ps}}
 // WEIGHTS-NOT: {{vcmpunord|vpmovdw}}
 // WEIGHTS: vcvtneps2bf16 %zmm
 
@@ -96,6 +98,8 @@
 
 // Sixty-four elements are four lines: two of the next row are asked for, and two that will be written, as many as of narrower vectors.
 // AHEAD-COUNT-4: prefetch
+// A register holds the powers of two that exponentials begin with.
+// AHEAD-COUNT-4: vperm{{d|ps}}
 
 // Transcendental functions call nobody.
 // MATH: .text
@@ -180,6 +184,12 @@ func.func @main(%x: tensor<64x512xf64>, %y: tensor<64x512xf64>) -> tensor<64x512
 //--- tan.mlir
 func.func @main(%x: tensor<64x512xf32>) -> tensor<64x512xf32> {
   %0 = stablehlo.tan %x : tensor<64x512xf32>
+  return %0 : tensor<64x512xf32>
+}
+
+//--- power.mlir
+func.func @main(%x: tensor<64x512xf32>, %y: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  %0 = stablehlo.power %x, %y : tensor<64x512xf32>
   return %0 : tensor<64x512xf32>
 }
 

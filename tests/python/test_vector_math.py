@@ -108,6 +108,23 @@ def test_exponential_at_most_zero_in_units_of_the_last_place():
     assert error.max() <= 5 and error[shifted[0] >= -10].max() <= 2.6
 
 
+@pytest.mark.parametrize("name", ["exp2", "pow"])
+def test_error_of_powers(name):
+    """Within half a unit of the last place but for what f64 rounds, also where the base or the exponent is rare."""
+    y = arguments()
+    base = torch.full_like(y, 2.0) if name == "exp2" else y[torch.randperm(len(y))].abs()
+    y = y.clamp(-150, 150)
+    y[:100], base[100:200], base[200:300] = float("inf"), 0.0, -base[200:300]
+    y[200:250] = y[200:250].round()
+    power = (torch.exp2(y.to("cresset")) if name == "exp2" else torch.pow(base.to("cresset"), y.to("cresset"))).cpu()
+    exact = torch.exp2(y.double()) if name == "exp2" else torch.pow(base.double(), y.double())
+    rounded = exact.float()
+    finite = torch.isfinite(rounded) & (rounded.abs() > torch.finfo(torch.float32).tiny)
+    unit = torch.from_numpy(np.spacing(rounded[finite].abs().numpy())).double()
+    assert ((power[finite].double() - exact[finite]).abs() / unit).max() <= 1
+    torch.testing.assert_close(power[~finite], rounded[~finite], equal_nan=True)
+
+
 def test_gelu_of_tanh_keeps_its_digits():
     """Where tanh is near -1, 1 + tanh(u) has none left; 2 logistic(2u), which it is compiled to, has all."""
     x = torch.linspace(-6, 6, 100_001)
