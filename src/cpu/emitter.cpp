@@ -190,9 +190,10 @@ IR KernelEmitter::load(mlir::Type t, IR base, IR offset, int lanes) {
   return from_memory(t, b.CreateAlignedLoad(vector(type, lanes), address, llvm::Align(element_bytes(t))));
 }
 
-void KernelEmitter::store(mlir::Type t, IR value, IR base, IR offset, int lanes) {
+void KernelEmitter::store(mlir::Type t, IR value, IR base, IR offset, int lanes, bool past_caches) {
   auto* type = memory_type(t);
-  b.CreateAlignedStore(to_memory(t, value), b.CreateInBoundsGEP(type, base, offset), llvm::Align(element_bytes(t)));
+  auto* store = b.CreateAlignedStore(to_memory(t, value), b.CreateInBoundsGEP(type, base, offset), llvm::Align(past_caches ? 64 : element_bytes(t)));
+  if (past_caches) store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b.getContext(), llvm::ConstantAsMetadata::get(b.getInt32(1))));
 }
 
 IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {

@@ -67,9 +67,9 @@ class KernelEmitter {
   llvm::Type* vector(llvm::Type* scalar, int lanes) { return lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, lanes); }
   IR splat(IR scalar, int lanes) { return lanes == 1 ? scalar : b.CreateVectorSplat(lanes, scalar); }
 
-  /// Elements `offset`, offset + 1, … of an array of `element`s, in the compute type; and back.
+  /// Elements `offset`, offset + 1, … of an array of `element`s, in the compute type; and back. What goes past the caches are whole lines.
   IR load(mlir::Type element, IR base, IR offset, int lanes);
-  void store(mlir::Type element, IR value, IR base, IR offset, int lanes);
+  void store(mlir::Type element, IR value, IR base, IR offset, int lanes, bool past_caches = false);
   /// Elements at a vector of offsets.
   IR gather(mlir::Type element, IR base, IR offsets, int lanes);
   /// Lanes (of i1) as load_masked takes them, for elements of four bytes or more: numbers as wide as those where that is what instructions take.

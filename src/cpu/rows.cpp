@@ -5,7 +5,7 @@
 
 #include "cpu/kernels.h"
 #include "cpu/random.h"
-#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace cresset::cpu {
 
@@ -13,7 +13,8 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr int64_t kChunk = 8192;  // elements of a flat array in one task
+constexpr int64_t kChunk = 8192;          // elements of a flat array in one task
+constexpr int64_t kBeyondCaches = 32 << 20;  // bytes of an array of which no cache would keep much for the next kernel
 
 bool is_costly(Operation* op) {
   return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, DivOp, Expm1Op, Log1pOp, GatherOp>(op) || is_random_bits(op);
@@ -45,15 +46,25 @@ class RowsEmitter {
     c_.kernel.tasks = flat_ ? (columns_ + kChunk - 1) / kChunk : rows_;
     c_.kernel.cost = double(rows_) * columns_ * (4 + f_.roles.size() * (1 + walks_.size()));
 
-    k_.loop(k_.begin(), k_.end(), [&](IR task) {
-      if (flat_) {
-        IR lo = k_.b.CreateMul(task, k_.i64(kChunk));
-        IR hi = k_.min(k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
-        row(Indices(rank_ - 1, Index{k_.i64(0), 0, int64_t(1) << 40}), lo, hi);
-      } else {
-        row(delinearise(k_, ArrayRef(f_.shape).drop_back(), task), k_.i64(0), k_.i64(columns_));
-      }
+    auto tasks = [&] {
+      k_.loop(k_.begin(), k_.end(), [&](IR task) {
+        if (flat_) {
+          IR lo = k_.b.CreateMul(task, k_.i64(kChunk));
+          IR hi = k_.min(k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
+          row(Indices(rank_ - 1, Index{k_.i64(0), 0, int64_t(1) << 40}), lo, hi);
+        } else {
+          row(delinearise(k_, ArrayRef(f_.shape).drop_back(), task), k_.i64(0), k_.i64(columns_));
+        }
+      });
+    };
+    IR can_stream = plan_streams();
+    if (!can_stream) return tasks(), llvm::Error::success();
+    k_.when(can_stream, [&] {
+      tasks();
+      k_.b.CreateIntrinsic(k_.b.getVoidTy(), llvm::Intrinsic::x86_sse_sfence, {});
     });
+    past_caches_.clear();
+    k_.when(k_.b.CreateNot(can_stream), tasks);
     return llvm::Error::success();
   }
 
@@ -112,6 +123,24 @@ class RowsEmitter {
     if (scratch_ > (1 << 20)) kept_.clear(), scratch_ = 0;
     c_.kernel.scratch_bytes = scratch_;
   }
+
+  // Large outputs go past the caches, so that their lines need not be read first: if they begin with a line and overwrite nothing that has been read just then.
+  IR plan_streams() {
+    IR result = nullptr;
+    for (const Walk& walk : walks_)
+      for (Value v : walk.stores) {
+        int64_t bytes = element_bytes(element(v));
+        if (shaped(v).getShape() != ArrayRef(f_.shape) || rows_ * columns_ * bytes < kBeyondCaches || columns_ * bytes % 64 || lanes_ * bytes % 64) continue;
+        past_caches_.insert(v);
+        IR ok = k_.b.CreateICmpEQ(k_.b.CreateAnd(k_.b.CreatePtrToInt(c_.buffer(v), k_.b.getInt64Ty()), k_.i64(63)), k_.i64(0));
+        for (Value input : f_.inputs) ok = k_.b.CreateAnd(ok, k_.b.CreateICmpNE(c_.buffer(v), c_.buffer(input)));
+        result = result ? k_.b.CreateAnd(result, ok) : ok;
+      }
+    return result;
+  }
+
+  // In vectors that are lines of memory each, if the array begins with one.
+  bool written_whole(Value v) { return k_.target.lanes == 16 && columns_ * element_bytes(element(v)) % 64 == 0; }
 
   // One contiguous array: every operation is at the same index, every buffer has the same shape or is a scalar.
   bool is_flat() {
@@ -210,19 +239,19 @@ class RowsEmitter {
       });
       self = &e;
       // The first walk waits for memory, the second computes: there the next row is asked for, beyond what the hardware foresees, and the lines that a
-      // later walk writes, all at once, are made ours.
+      // later walk writes, all at once, are made ours, unless vectors are whole lines, of which nothing has to be read.
       if (w == 1 && lanes > 1) {
         IR place = e.offset(f_.shape, here).base;
         for (Value v : streamed_) prefetch(v, k_.add(place, k_.i64(columns_)), lanes, false);
         for (const Walk& later : ArrayRef(walks_).drop_front(2))
           for (Value v : later.stores)
-            if (shaped(v).getShape() == ArrayRef(f_.shape)) prefetch(v, place, lanes, true);
+            if (shaped(v).getShape() == ArrayRef(f_.shape) && !past_caches_.contains(v) && !written_whole(v)) prefetch(v, place, lanes, true);
       }
       for (auto& [v, place] : kept_)
         if (place.first == int(w)) store_kept(v, e.emit(v, here), column, lanes);
       for (Value v : walk.stores) {
         Indices i = shaped(v).getRank() == 0 ? Indices() : here;
-        k_.store(element(v), e.emit(v, i), c_.buffer(v), e.offset(shaped(v).getShape(), i).base, lanes);
+        k_.store(element(v), e.emit(v, i), c_.buffer(v), e.offset(shaped(v).getShape(), i).base, lanes, lanes > 1 && past_caches_.contains(v));
       }
       IRs next;
       for (ReduceOp r : walk.reductions) {
@@ -294,6 +323,7 @@ class RowsEmitter {
   std::map<int, SmallVector<Operation*>> row_ops_;
   llvm::MapVector<Value, std::pair<int, int64_t>> kept_;  // walk that computes it, place in scratch
   DenseMap<Value, IR> row_values_;
+  llvm::DenseSet<Value> past_caches_;  // outputs that are not to stay in them
   llvm::SetVector<Value> streamed_;  // what the first walk reads along the row
 };
 

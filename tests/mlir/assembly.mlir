@@ -14,6 +14,9 @@
 // RUN: cresset-run --assembly --cpu=avx2 %t/rows.mlir | FileCheck %s --check-prefix=ROWS
 // RUN: cresset-run --assembly --cpu=avx512 %t/math.mlir | FileCheck %s --check-prefix=MATH
 // RUN: cresset-run --assembly --cpu=avx512 %t/softmax.mlir | FileCheck %s --check-prefix=AHEAD
+// RUN: cresset-run --assembly --cpu=avx2 %t/softmax.mlir | FileCheck %s --check-prefix=NARROW-AHEAD
+// RUN: cresset-run --assembly --cpu=avx512 %t/large.mlir | FileCheck %s --check-prefix=LARGE
+// RUN: sed 's/4096x/512x/g' %t/large.mlir | cresset-run --assembly --cpu=avx512 - | FileCheck %s --check-prefix=SMALL
 // RUN: cresset-run --assembly --cpu=avx2 %t/math.mlir | FileCheck %s --check-prefix=MATH
 // RUN: cresset-run --assembly --cpu=avx512 %t/remainder.mlir | FileCheck %s --check-prefix=RARELY
 // RUN: cresset-run --assembly --cpu=avx2 %t/remainder.mlir | FileCheck %s --check-prefix=RARELY
@@ -96,10 +99,21 @@
 // ROWS: vfmadd
 // ROWS-NOT: vmovups{{.*}}(%rsp), %ymm
 
-// Sixty-four elements are four lines: two of the next row are asked for, and two that will be written, as many as of narrower vectors.
-// AHEAD-COUNT-4: prefetch
+// Sixty-four elements are four lines: two of the next row are asked for, and with narrower vectors two that will be written.
+// AHEAD-COUNT-2: prefetcht0
+// AHEAD-NOT: prefetch
 // A register holds the powers of two that exponentials begin with.
 // AHEAD-COUNT-4: vperm{{d|ps}}
+// AHEAD-NOT: prefetch
+// NARROW-AHEAD-COUNT-2: prefetch
+
+// Large results are written past the caches, if they begin with a line and overwrite no input.
+// LARGE-DAG: vmovntps %zmm
+// LARGE-DAG: sfence
+// LARGE-DAG: vmovups %zmm
+// SMALL: .text
+// SMALL-NOT: {{vmovnt|sfence}}
+// SMALL: .size
 
 // Transcendental functions call nobody.
 // MATH: .text
@@ -191,6 +205,12 @@ func.func @main(%x: tensor<64x512xf32>) -> tensor<64x512xf32> {
 func.func @main(%x: tensor<64x512xf32>, %y: tensor<64x512xf32>) -> tensor<64x512xf32> {
   %0 = stablehlo.power %x, %y : tensor<64x512xf32>
   return %0 : tensor<64x512xf32>
+}
+
+//--- large.mlir
+func.func @main(%x: tensor<4096x2048xf32>) -> tensor<4096x2048xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4096x2048xf32>
+  return %0 : tensor<4096x2048xf32>
 }
 
 //--- rows.mlir

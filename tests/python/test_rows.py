@@ -42,6 +42,17 @@ def test_long_scans_keep_their_digits():
     torch.testing.assert_close(on_device(lambda x: x.cumsum(0), x), x.double().cumsum(0).float(), rtol=2e-7, atol=0)
 
 
+@pytest.mark.parametrize("shape", [(8 << 20,), ((8 << 20) + 5,), (4097, 2048)])
+def test_results_that_no_cache_holds(shape):
+    """They are written past the caches, where they don't overwrite what is read, and read again by others."""
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    y = x.to("cresset")
+    torch.testing.assert_close((y * 2 + 1).cpu(), x * 2 + 1)
+    torch.testing.assert_close((y.softmax(-1) if len(shape) > 1 else y.exp()).sum(-1).cpu(), (x.softmax(-1) if len(shape) > 1 else x.exp()).sum(-1), rtol=1e-4, atol=0)
+    y.mul_(2).add_(y)
+    torch.testing.assert_close(y.cpu(), x * 4)
+
+
 def test_gradient_of_a_scan():
     x = torch.randn(4, 100, requires_grad=True)
     w = torch.randn(4, 100)
