@@ -192,25 +192,31 @@ class MatmulEmitter {
       if (s_.panel_by_panel) pack_windows(n, columns_of_tile(at, n));
       else if (!s_.pack_b) p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(at, n), at.k0, at.k, [&](IR) { return panel_b(n); });
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
-        if (s_.b_offset) prefetch_b(at, m, b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
         tile(at, m, n);
       });
     });
   }
 
-  // Asks for a share of what the panel of the columns from n on is packed from, while the multiply-adds leave the memory idle.
-  void prefetch_b(const Block& at, IR m, IR n) {
-    int64_t elements = 64 / element_bytes(s_.b_type);  // of a line
-    int64_t along_k = s_.b_unit_k ? ceil_div(kc_, elements) : kc_, along_n = s_.b_unit_k ? nr_ : ceil_div(nr_, elements);
-    int64_t share = std::min<int64_t>(ceil_div(along_k * along_n, ceil_div(mc_, mr_)), 16);
-    IR first = k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), share);
-    for (int64_t i = 0; i < share; ++i) {
-      IR line = k_.add(first, k_.i64(i)), k = b_.CreateURem(line, k_.i64(along_k)), column = b_.CreateUDiv(line, k_.i64(along_k));
-      IR row = k_.mul(k, s_.b_unit_k ? elements : 1), to = k_.mul(column, s_.b_unit_k ? 1 : elements);
-      IR& along = s_.b_unit_k ? row : to;
-      along = k_.add(along, k_.i64(elements - 1));  // where rows begin within a line, the first of its elements came with the panel before
-      IR offset = s_.b_offset(at.batch, b_.CreateAdd(at.k0, row), b_.CreateAdd(n, to));
-      k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, offset));
+  // What the next panel of B is packed from is asked for by the tiles of this one, while their multiply-adds leave the memory idle. Each tile asks for its share of parts,
+  // spread over all of K: more lines than the core can wait for at once (24 on Zen 4) would come late, or hold up the tile's own loads.
+  static constexpr int64_t kLinesOfPart = 4, kLeastBetween = 8;
+  int64_t elements_of_line() const { return 64 / element_bytes(s_.b_type); }
+  // Neighbours in memory: a row of the panel, or a column.
+  int64_t runs_of_b() const { return s_.b_unit_k ? nr_ : kc_; }
+  int64_t lines_of_run() const { return ceil_div(s_.b_unit_k ? kc_ : nr_, elements_of_line()); }
+  int64_t parts_of_run() const { return ceil_div(lines_of_run(), kLinesOfPart); }
+  int64_t parts_of_tile() const {
+    if (!s_.b_offset) return 1;
+    return std::clamp<int64_t>(ceil_div(runs_of_b() * parts_of_run(), ceil_div(mc_, mr_)), 1, std::max<int64_t>(kc_ / (kLeastBetween * p_.depth), 1));
+  }
+  void prefetch_b(const Block& at, IR part, IR n) {
+    int64_t lines = std::min(lines_of_run(), kLinesOfPart);
+    IR run = k_.min(b_.CreateUDiv(part, k_.i64(parts_of_run())), k_.i64(runs_of_b() - 1)), first = b_.CreateURem(part, k_.i64(parts_of_run()));
+    for (int64_t line = 1; line <= lines; ++line) {
+      // The last element: where runs begin within a line, its first ones came with the panel before.
+      IR along = b_.CreateAdd(k_.mul(first, lines * elements_of_line()), k_.i64(line * elements_of_line() - 1));
+      IR k = s_.b_unit_k ? along : run, column = s_.b_unit_k ? run : along;
+      k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(at.batch, b_.CreateAdd(at.k0, k), b_.CreateAdd(n, column))));
     }
   }
 
@@ -218,7 +224,12 @@ class MatmulEmitter {
     auto* vector = k_.vector(p_.type, p_.lanes);
     IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin);
     IR complete = b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end);
+    int64_t parts = parts_of_tile();
+    auto ask_for_b = [&](IR part) {
+      if (s_.b_offset) prefetch_b(at, b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), parts), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+    };
     if (p_.grid) {
+      k_.loop(k_.i64(0), k_.i64(parts), ask_for_b);
       p_.multiply_tiles(p_.packed_tiles(packed), panel_b(n), at.k, memory, nr_ * p_.bytes, is_split() ? b_.CreateNot(first) : b_.getFalse());
       return by_rows() ? void() : k_.when(is_split() ? complete : b_.getTrue(), [&] { write(at, m, n, memory); });
     }
@@ -247,7 +258,13 @@ class MatmulEmitter {
       if (is_split()) k_.when(complete, ask);
       else ask();
     }
-    IRs sums = p_.multiply(element, panel_b(n), at.k, p_.zeros());
+    int64_t length = round_up(ceil_div(kc_, parts), p_.depth);
+    IRs sums = k_.loop(k_.i64(0), at.k, length, p_.zeros(), [&](IR k, ArrayRef<IR> sums) {
+      ask_for_b(b_.CreateUDiv(k, k_.i64(length)));
+      IR begin = b_.CreateUDiv(k, k_.i64(p_.depth));
+      auto further = [&](int64_t i, IR u) { return element(i, b_.CreateAdd(begin, u)); };
+      return p_.multiply(further, p_.vector_at(panel_b(n), k_.mul(begin, nr_), 0), k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()));
+    });
     auto keep = [&](bool add) {
       for (auto [i, sum] : llvm::enumerate(sums)) {
         IR address = p_.vector_at(memory, k_.i64(0), i), x = sum;
