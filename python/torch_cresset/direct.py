@@ -6,9 +6,11 @@ higher-order operators or functorch's transforms, or operators that are not lowe
 """
 
 import contextlib
+import mmap
 import operator
 import pickle
 import sys
+import warnings
 
 import torch
 
@@ -95,6 +97,22 @@ class _Training:
         return list(_Step.apply(self, *tensors)) if self.forward.takes(tensors) else None
 
 
+_nothing = torch.empty(0, dtype=torch.uint8)  # the longest zeros so far
+
+
+def _zeros(shape, stride, dtype):
+    """Zeros to read only. Pages that were never written are all the system's one page of zeros: they take no memory, and are read from the cache."""
+    global _nothing
+    size = (1 + sum((n - 1) * step for n, step in zip(shape, stride))) * dtype.itemsize
+    zeros = _nothing
+    if len(zeros) < size:
+        size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+        with warnings.catch_warnings(action="ignore"):  # that nobody may write there
+            zeros = _nothing = torch.frombuffer(pages, dtype=torch.uint8)
+    return zeros.view(dtype).as_strided(shape, stride)
+
+
 _SECOND = b"cresset: a compiled function has no second derivatives; leave what they are taken of out of torch.compile, or run it on the device"
 
 
@@ -128,7 +146,7 @@ class _Step(torch.autograd.Function):
         unused = {i for i, g in enumerate(tangents) if g is None}
         for i, (shape, stride, dtype) in enumerate(programs.layouts):
             if i in unused:
-                tangents[i] = torch.empty_strided(shape, stride, dtype=dtype).zero_()
+                tangents[i] = _zeros(shape, stride, dtype)
             elif tangents[i].stride() != stride:
                 tangents[i] = torch.empty_strided(shape, stride, dtype=dtype).copy_(tangents[i])
         found = iter(programs.backward.run([*saved[:len(saved) - ctx.watched], *tangents]))

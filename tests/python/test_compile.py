@@ -1,7 +1,9 @@
 """torch.compile without AOTAutograd: what is recorded directly, that it means what eager PyTorch means, and what goes AOTAutograd's way."""
 
 import copy
+import mmap
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ import torch.nn.functional as F
 import torch_cresset
 import torch_cresset.compile
 from conftest import fallbacks
+from torch_cresset import direct
 
 
 def compiled(f, **options):
@@ -75,6 +78,15 @@ def test_what_only_leads_to_unused_results_has_no_gradient():
             if p.grad is not None:
                 torch.testing.assert_close(q.grad, p.grad)
     assert not traced_by_aot_autograd()
+
+
+def test_gradients_of_unused_results_take_no_memory():
+    resident = lambda: int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+    before = resident()
+    for shape, stride, dtype in [((64 << 18,), (1,), torch.float32), ((1 << 10, 1 << 12), (1, 1 << 10), torch.complex64), ((3, 0), (1, 3), torch.bool), ((), (), torch.bfloat16)]:
+        zeros = direct._zeros(shape, stride, dtype)
+        assert zeros.shape == shape and zeros.stride() == stride and zeros.dtype == dtype and not zeros.count_nonzero()
+    assert resident() - before < 16 << 20
 
 
 def test_whole_operators_are_computed_once_and_pieces_again():
