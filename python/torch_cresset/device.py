@@ -93,30 +93,33 @@ def _module():
 
 def _keep_ties():
     """Module.to replaces each Parameter by a new one, because PyTorch finds CPU and device tensors incompatible; shared
-    parameters (GPT-2's embedding and head) would come apart. They are tied again after the conversion."""
+    parameters (GPT-2's embedding and head) would come apart. They are converted once, and tied again after the conversion."""
     original = torch.nn.Module._apply
 
     def _apply(self, fn, recurse=True):
         if getattr(self, "_cresset_applying", False) or not recurse:
             return original(self, fn, recurse)
-        places = {}
-        for module in self.modules():
+        modules = list(self.modules())
+        places = {}  # not the parameters, which are freed as they are replaced: a model's memory is not taken twice
+        for module in modules:
             for name, p in module._parameters.items():
                 if p is not None:
-                    places.setdefault(id(p), (p, []))[1].append((module, name))
-        modules = list(self.modules())
+                    places.setdefault(id(p), []).append((module, name))
+        p = None
+        ties = [owners for owners in places.values() if len(owners) > 1]
+        for _, *others in ties:
+            for module, name in others:
+                module._parameters[name] = None
         for module in modules:
             module.__dict__["_cresset_applying"] = True
         try:
-            result = original(self, fn, recurse)
+            return original(self, fn, recurse)
         finally:
             for module in modules:
                 module.__dict__.pop("_cresset_applying", None)
-        for _, owners in places.values():
-            first = owners[0][0]._parameters[owners[0][1]]
-            for module, name in owners[1:]:
-                module._parameters[name] = first
-        return result
+            for (owner, first), *others in ties:
+                for module, name in others:
+                    setattr(module, name, getattr(owner, first))
 
     torch.nn.Module._apply = _apply
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 import torch
@@ -92,6 +93,24 @@ def test_tied_parameters_stay_tied():
     model = torch.nn.ModuleList([model]).to("cresset")
     assert model[0][1].weight is model[0][0].weight
     assert len(list(model.parameters())) == 1
+
+
+def test_a_moved_model_gives_up_its_parameters_one_by_one():
+    model = torch.nn.Sequential(*[torch.nn.Linear(3, 3) for _ in range(8)], torch.nn.LSTM(3, 3), torch.nn.LSTM(3, 3))
+    model[7].weight = model[0].weight
+    model[9].weight_ih_l0 = model[8].weight_ih_l0
+    given = [weakref.ref(p) for p in model.parameters()]
+    alive = []
+
+    def move(t):
+        alive.append(sum(p() is not None for p in given))
+        return t.to("cresset")
+
+    model._apply(move)
+    assert len(alive) == len(given)  # tied ones once
+    assert all(count <= len(given) - i + 4 for i, count in enumerate(alive))  # an LSTM holds four
+    assert model[7].weight is model[0].weight
+    assert model[9]._flat_weights[0] is model[9].weight_ih_l0 is model[8].weight_ih_l0
 
 
 def test_save_load_copy_and_pickle():
