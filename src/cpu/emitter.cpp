@@ -136,10 +136,15 @@ IR KernelEmitter::rounded_to_bf16(IR v) {
   rounded = b.CreateSelect(b.CreateFCmpUNO(v, v), constant(0x7fc0), rounded);
   return b.CreateTrunc(rounded, v->getType()->getWithNewType(b.getInt16Ty()));
 }
-// The same by the instruction, which makes denormals 0.
-IR KernelEmitter::converted_to_bf16(IR v) {
-  return b.CreateBitCast(b.CreateFPTrunc(v, v->getType()->getWithNewType(b.getBFloatTy())), v->getType()->getWithNewType(b.getInt16Ty()));
+// Not contracted with a truncation from f64, for which there is no instruction.
+IR KernelEmitter::narrowed(IR v, llvm::Type* to) {
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  b.clearFastMathFlags();
+  return b.CreateFPTrunc(v, v->getType()->getWithNewType(to));
 }
+// The same as rounded_to_bf16() by the instruction, which makes denormals 0.
+IR KernelEmitter::converted_to_bf16(IR v) { return b.CreateBitCast(narrowed(v, b.getBFloatTy()), v->getType()->getWithNewType(b.getInt16Ty())); }
+
 IR KernelEmitter::any_denormal(IR v, int lanes) {
   constexpr int kLanes = 16, kDenormal = 0x20;
   IR any = nullptr;
@@ -164,11 +169,7 @@ IR KernelEmitter::to_memory(mlir::Type t, IR v) {
       return rounded_to_bf16(b.CreateLoad(v->getType(), slot, true));
     });
   }
-  if (t.isF16()) {  // not contracted with a truncation from f64, for which there is no instruction
-    llvm::IRBuilderBase::FastMathFlagGuard guard(b);
-    b.clearFastMathFlags();
-    return b.CreateFPTrunc(v, v->getType()->getWithNewType(memory_type(t)));
-  }
+  if (t.isF16()) return narrowed(v, memory_type(t));
   if (t.isInteger(1)) return b.CreateZExt(v, v->getType()->getWithNewType(b.getInt8Ty()));
   return v;
 }

@@ -102,6 +102,7 @@ class KernelEmitter {
  private:
   IR widen(mlir::Type element, IR value);
   IR rounded_to_bf16(IR value);
+  IR narrowed(IR value, llvm::Type* to);
   IR converted_to_bf16(IR value);
   IR any_denormal(IR value, int lanes);
 

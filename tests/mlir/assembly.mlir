@@ -25,6 +25,7 @@
 // RUN: cresset-run --assembly --cpu=avx2 %t/tan.mlir | FileCheck %s --check-prefix=RARELY
 // RUN: cresset-run --assembly --cpu=avx512 %t/power.mlir | FileCheck %s --check-prefix=RARELY
 // RUN: cresset-run --assembly --cpu=avx2 %t/power.mlir | FileCheck %s --check-prefix=RARELY
+// RUN: cresset-run --assembly --cpu=avx512 %t/narrowed.mlir | FileCheck %s --check-prefix=TWICE
 
 // Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
 // PAIRS-COUNT-24: vdpbf16ps
@@ -120,6 +121,13 @@
 // MATH-NOT: call
 // MATH: .size
 
+// By way of f32: nobody makes bf16 of f64 at once.
+// TWICE-NOT: call
+// TWICE: vcvtpd2ps
+// TWICE-NOT: call
+// TWICE: vcvtneps2bf16
+// TWICE-NOT: call
+
 // Those that call for arguments far out go round the calls first: a vector is divided before anybody is called.
 // RARELY-NOT: call
 // RARELY: vdivp{{[sd]}} {{.*[yz]mm}}
@@ -205,6 +213,13 @@ func.func @main(%x: tensor<64x512xf32>) -> tensor<64x512xf32> {
 func.func @main(%x: tensor<64x512xf32>, %y: tensor<64x512xf32>) -> tensor<64x512xf32> {
   %0 = stablehlo.power %x, %y : tensor<64x512xf32>
   return %0 : tensor<64x512xf32>
+}
+
+//--- narrowed.mlir
+func.func @main(%x: tensor<64x512xf64>) -> tensor<64x512xbf16> {
+  %0 = stablehlo.convert %x : (tensor<64x512xf64>) -> tensor<64x512xf32>
+  %1 = stablehlo.convert %0 : (tensor<64x512xf32>) -> tensor<64x512xbf16>
+  return %1 : tensor<64x512xbf16>
 }
 
 //--- large.mlir
