@@ -373,10 +373,7 @@ class ImplicitProduct {
     });
     if (together != b_.getTrue()) k_.when(b_.CreateNot(together), beyond_row);
   }
-  bool can_mask() const {
-    bool narrow = llvm::StringRef(k_.target.features).contains("+avx512bw");  // two bytes
-    return k_.target.lanes > 4 && element_bytes(g_.in_type) >= (narrow ? 2 : 4);
-  }
+  bool can_mask() const { return k_.target.lanes > 4 && element_bytes(g_.in_type) >= (k_.target.avx512() ? 2 : 4); }
   // Whether lanes in one row read every second element: two vectors, of which half is kept, instead of a gather.
   bool reads_every_second(int64_t Axis::*step) const {
     if (g_.axes.empty() || !can_mask()) return false;

@@ -145,13 +145,22 @@ IR KernelEmitter::narrowed(IR v, llvm::Type* to) {
 // The same as rounded_to_bf16() by the instruction, which makes denormals 0.
 IR KernelEmitter::converted_to_bf16(IR v) { return b.CreateBitCast(narrowed(v, b.getBFloatTy()), v->getType()->getWithNewType(b.getInt16Ty())); }
 
-IR KernelEmitter::any_denormal(IR v, int lanes) {
-  constexpr int kLanes = 16, kDenormal = 0x20;
-  IR any = nullptr;
-  for (int at = 0; at < lanes; at += kLanes) {
-    llvm::SmallVector<int> part(kLanes);
+// A vector whose lanes fill registers of AVX-512, as these.
+static IRs by_sixteens(llvm::IRBuilder<>& b, IR v) {
+  IRs parts;
+  for (int at = 0; at < int(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements()); at += 16) {
+    llvm::SmallVector<int> part(16);
     std::iota(part.begin(), part.end(), at);
-    IR here = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512, {}, {b.CreateShuffleVector(v, part), b.getInt32(kDenormal)});
+    parts.push_back(b.CreateShuffleVector(v, part));
+  }
+  return parts;
+}
+
+IR KernelEmitter::any_denormal(IR v) {
+  constexpr int kDenormal = 0x20;
+  IR any = nullptr;
+  for (IR part : by_sixteens(b, v)) {
+    IR here = b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_fpclass_ps_512, {}, {part, b.getInt32(kDenormal)});
     any = any ? b.CreateOr(any, here) : here;
   }
   return b.CreateOrReduce(any);
@@ -163,7 +172,7 @@ IR KernelEmitter::to_memory(mlir::Type t, IR v) {
     if (auto exact = exact_.find(v); exact != exact_.end()) v = exact->second;
     int lanes = v->getType()->isVectorTy() ? int(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements()) : 1;
     if (target.bf16_dot != Target::Native || lanes % 16 || llvm::isa<llvm::Constant>(v)) return rounded_to_bf16(v);
-    return unless(any_denormal(v, lanes), converted_to_bf16(v), [&] {
+    return unless(any_denormal(v), converted_to_bf16(v), [&] {
       IR slot = alloca_in_entry(v->getType(), 1);  // LLVM would compute what round() may have, for nobody, ahead of the branch
       b.CreateStore(v, slot, true);
       return rounded_to_bf16(b.CreateLoad(v->getType(), slot, true));
@@ -283,11 +292,7 @@ void KernelEmitter::transpose(IRs& rows) {
 
 IR KernelEmitter::look_up(llvm::Constant* table, IR places) {
   IRs found;
-  for (unsigned at = 0; at < llvm::cast<llvm::FixedVectorType>(places->getType())->getNumElements(); at += 16) {
-    llvm::SmallVector<int> part(16);
-    std::iota(part.begin(), part.end(), int(at));
-    found.push_back(b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_si_512, {}, {table, b.CreateShuffleVector(places, part)}));
-  }
+  for (IR part : by_sixteens(b, places)) found.push_back(b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_si_512, {}, {table, part}));
   return concatenate(found);
 }
 

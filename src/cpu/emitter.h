@@ -104,7 +104,7 @@ class KernelEmitter {
   IR rounded_to_bf16(IR value);
   IR narrowed(IR value, llvm::Type* to);
   IR converted_to_bf16(IR value);
-  IR any_denormal(IR value, int lanes);
+  IR any_denormal(IR value);
 
   llvm::Function* function_;
   IRs buffers_;
