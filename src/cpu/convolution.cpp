@@ -257,17 +257,17 @@ class ImplicitProduct {
         each_channel([&](IR plane, IR row) { put(k_.gather(read_, b_.CreateGEP(k_.memory_type(g_.in_type), input, plane), offsets, p.lanes), row, column); });
       };
       if (!is_flat()) return singly();
-      either(all_within_image(k_.add(p.n0, k_.i64(column)), p.lanes), [&] { neighbours(column, p.lanes); }, singly);
+      either(all_within_image(k_.add(p.n0, k_.i64(column)), p.lanes, p.width), [&] { neighbours(column, p.lanes); }, singly);
     };
     auto vectors = [&] {
       for (int64_t column = 0; column < p.width; column += p.lanes) vector(column);
     };
     if (!is_flat()) return vectors();
-    either(all_within_image(p.n0, p.width), [&] { neighbours(0, p.width); }, vectors);
+    either(all_within_image(p.n0, p.width, p.width), [&] { neighbours(0, p.width); }, vectors);
   }
-  // Whether positions n … n + count - 1 exist and belong to one image.
-  IR all_within_image(IR n, int64_t count) {
-    IR exist = g_.images * image_size_ % count == 0 ? b_.getTrue() : b_.CreateICmpSLE(n, k_.i64(g_.images * image_size_ - count));
+  // Whether positions n … n + count - 1 of a panel of `width` exist and belong to one image. The last panel may have whole vectors beyond the last position.
+  IR all_within_image(IR n, int64_t count, int64_t width) {
+    IR exist = g_.images * image_size_ % width == 0 ? b_.getTrue() : b_.CreateICmpSLE(n, k_.i64(g_.images * image_size_ - count));
     return b_.CreateAnd(within_image(n, count), exist);
   }
   void either(IR condition, const std::function<void()>& yes, const std::function<void()>& no) {

@@ -7,7 +7,8 @@
 
 namespace cresset {
 
-/// 64-byte aligned bytes (or foreign bytes that `owner` keeps alive).
+/// 64-byte aligned bytes (or foreign bytes that `owner` keeps alive). With CRESSET_GUARD=end (begin) each array ends (begins) with a page, without
+/// alignment, and the next (last) one must not be touched: a kernel that reads or writes beyond it crashes there, as does one that uses what was freed.
 class Buffer {
  public:
   ~Buffer();

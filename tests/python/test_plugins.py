@@ -5,6 +5,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import warnings
@@ -333,3 +334,16 @@ def test_operators_and_foreign_names_select():
 def test_a_mistake_in_the_environment():
     result = run(MODEL + "step()", CRESSET_COMPOSITES="aten.gelo")
     assert "cresset: composite filter 'aten.gelo': there is no such composite; did you mean aten.gelu?" in result.stderr
+
+
+def test_a_kernel_that_writes_beyond_its_array_is_seen(build):
+    code = GOOD.replace("card is on fire", "").replace("burning", "careless")
+    library = build(code.replace('snprintf(error, n, "the "); return 1;', "((float*)r[0])[100] = 1; return 0;"), "careless")
+    script = f"""
+torch_cresset.load_plugin({str(library)!r})
+F.silu(torch.randn(100).to("cresset")).cpu()
+print("not seen")
+"""
+    careless = {end: run(script, CRESSET_GUARD=end) for end in ("", "end")}
+    assert careless[""].stdout.strip() == "not seen", careless[""].stderr
+    assert careless["end"].returncode == -signal.SIGSEGV and not careless["end"].stdout

@@ -185,3 +185,31 @@ def test_nothing_is_read_before_it_is_written():
     print("right")
     """
     assert run(script, CRESSET_SCRATCH="nan").strip().endswith("right")
+
+
+@pytest.mark.parametrize("end", ["begin", "end"])
+def test_nothing_beyond_an_array_is_touched(end):
+    """Also where the last panel of a product, the last vector of a row or the last image is not whole. Positions of images are chosen so that vectors end with the last one and panels don't."""
+    script = """
+    import torch, torch_cresset, torch.nn.functional as F
+    torch.manual_seed(0)
+    r = torch.randn
+    def check(name, f, *args):
+        torch.testing.assert_close(f(*(a.to("cresset") for a in args)).cpu(), f(*args), rtol=1e-4, atol=1e-4, msg=lambda m: f"{name}: {m}")
+    for images, channels, features, size in ((4, 64, 32, 14), (4, 16, 200, 14), (4, 24, 48, 7), (1, 48, 16, 28), (3, 8, 8, 5), (2, 64, 64, 1)):
+        for window, stride in ((1, 1), (1, 2), (3, 1), (3, 2)):
+            check(f"{images, channels, features, size, window, stride}", lambda x, w: F.conv2d(x, w, stride=stride, padding=window // 2).relu(), r(images, channels, size, size), r(features, channels, window, window) / 9)
+        check("depthwise", lambda x, w: F.conv2d(x, w, padding=1, groups=channels), r(images, channels, size, size), r(channels, 1, 3, 3))
+        check("pool", lambda x: F.max_pool2d(x, 3, 2, 1), r(images, channels, size, size))
+    for m, n, k in ((1, 33, 65), (5, 17, 64), (12, 784, 7), (64, 784, 31), (200, 50, 130), (33, 97, 259)):
+        check(f"{m, n, k}", lambda a, b: F.gelu(a @ b), r(m, k), r(k, n) / k)
+        check(f"{m, n, k} transposed", lambda a, b: a.T @ b.T, r(k, m), r(n, k) / k)
+    for rows, columns in ((3, 5), (7, 1021), (64, 48)):
+        for name, f in {"softmax": lambda x: x.softmax(-1), "columns": lambda x: x.sum(0), "turned": lambda x: x.T + 1, "cumsum": lambda x: x.cumsum(-1), "sort": lambda x: x.sort(-1)[0],
+                        "norm": lambda x: F.layer_norm(x, x.shape[-1:]), "half": lambda x: (x.bfloat16() * 2).float(), "cat": lambda x: torch.cat([x, x[:, 1:]], 1)}.items():
+            check(name, f, r(rows, columns))
+    for queries, keys in ((5, 5), (130, 33)):
+        check("attention", lambda q, k, v: F.scaled_dot_product_attention(q, k, v), r(2, 3, queries, 16), r(2, 3, keys, 16), r(2, 3, keys, 16))
+    print("right")
+    """
+    assert run(script, CRESSET_GUARD=end, CRESSET_CACHE_DIR="").strip().endswith("right")
