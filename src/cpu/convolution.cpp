@@ -127,6 +127,7 @@ class ImplicitProduct {
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_windows(block); };
     }
     spec.store_vectors = product_shape(op_).has_value() && !is_phase();
+    if (!features_first() && g_.images > 1) spec.n_run = image_size_;
     spec.store = [&](IR group, IR m, IR n, IR sum, int lanes) { store(k_.add(k_.mul(group, g_.features), m), n, sum, lanes); };
     spec.streams = epilogue_streams(c_.fusion);
     if (spec.store_vectors) spec.prefetch = [&](IR group, IR m, IR n, bool to_write) { ask_for(k_.add(k_.mul(group, g_.features), m), n, to_write); };
@@ -154,14 +155,7 @@ class ImplicitProduct {
     if (!shape) return k_.store(g_.out_type, sum, c_.buffer(op_.getResult()), k_.add(k_.add(k_.mul(image, g_.out_image), k_.mul(feature, g_.out_feature)), in_image()), lanes);
     if (is_phase()) position = in_image();
     if (features_first()) return emit_epilogue(c_, feature, is_phase() ? k_.add(k_.mul(image, g_.out_image), position) : n, sum, lanes);
-    auto neighbours = [&] { emit_epilogue(c_, k_.add(k_.mul(image, g_.groups * g_.features), feature), position, sum, lanes); };
-    if (lanes == 1) return neighbours();
-    IR together = within_image(n, lanes);
-    if (together == b_.getTrue()) return neighbours();
-    k_.when(together, neighbours);
-    k_.when(b_.CreateNot(together), [&] {
-      k_.loop(k_.i64(0), k_.i64(lanes), [&](IR lane) { store(feature, b_.CreateAdd(n, lane), b_.CreateExtractElement(sum, lane), 1); });
-    });
+    emit_epilogue(c_, k_.add(k_.mul(image, g_.groups * g_.features), feature), position, sum, lanes);
   }
   // Asks for what the epilogue reads from position n on.
   void ask_for(IR feature, IR n, bool to_write) {

@@ -67,7 +67,8 @@ void KernelEmitter::loop(IR lo, IR hi, int64_t step, const std::function<void(IR
 void KernelEmitter::along(IR count, int lanes, const std::function<void(IR, int)>& body) {
   IR whole = b.CreateAnd(count, i64(-int64_t(lanes)));
   loop(i64(0), whole, lanes, [&](IR at) { body(at, lanes); });
-  loop(whole, count, [&](IR at) { body(at, 1); });
+  for (int part = lanes / 2; part; part /= 2)
+    when(b.CreateICmpNE(b.CreateAnd(count, i64(part)), i64(0)), [&] { body(b.CreateAnd(count, i64(-2 * int64_t(part))), part); });
 }
 
 void KernelEmitter::prefetch(IR address, bool to_write) {

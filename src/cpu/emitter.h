@@ -54,7 +54,7 @@ class KernelEmitter {
   IRs loop(IR lo, IR hi, int64_t step, llvm::ArrayRef<IR> init, const std::function<IRs(IR iv, llvm::ArrayRef<IR>)>& body);
   void loop(IR lo, IR hi, int64_t step, const std::function<void(IR iv)>& body);
   void loop(IR lo, IR hi, const std::function<void(IR iv)>& body) { loop(lo, hi, 1, body); }
-  /// All of [0, count): full vectors first, then what is left one by one.
+  /// All of [0, count): full vectors first, then what is left by halves of one, a quarter, …; `lanes` are a power of two.
   void along(IR count, int lanes, const std::function<void(IR at, int lanes)>& body);
   void prefetch(IR address, bool to_write = false);
   void when(IR condition, const std::function<void()>& then);

@@ -70,14 +70,14 @@ class MatmulEmitter {
   };
   // Tiles take an element of A from L2 every other cycle: there a block's rows are to stay, next to sums or, where these are complete after one block of K, without them.
   Limits limits() const {
-    bool block = packs_block();
+    bool block = packs_windows_of_block();
     if (p_.grid) return {32 * 1024, is_split() ? 512 : 1024, block ? 256 : 960, 100, 100};
     if (k_.target.registers == 32) return {36 * 1024, block ? 384 : 768, block ? 480 : 960, 12, block ? 28 : 12};
     return {(p_.vectors > 2 ? 24 : 16) * 1024, block ? 264 : 512, block ? 400 : 1024, 12, block ? 28 : 12};
   }
 
   void choose_blocks() {
-    kc_ = equal_part(std::max<int64_t>(run(), 1), limits().panel_bytes / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1));
+    kc_ = row_by_row() ? s_.k : equal_part(std::max<int64_t>(run(), 1), limits().panel_bytes / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1));
     // Of groups, blocks are as large as one of them would be if all were equal, or large enough to pay for packing B.
     int64_t m = s_.groups == MatmulSpec::Rows ? std::min(std::max(ceil_div(s_.m, s_.batch), kRowsOfGroup), s_.m) : s_.m;
     int64_t batch = s_.groups == MatmulSpec::Rows ? ceil_div(s_.m, m) : s_.batch;
@@ -96,6 +96,7 @@ class MatmulEmitter {
       int64_t fewest = std::max<int64_t>(ceil_div(n, most), 1);
       for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
     };
+    if (row_by_row()) most.columns = std::min(most.columns, kBytesOfColumns / (p_.padded(s_.k) / p_.depth * p_.bytes));
     parts(m, by_rows() ? 192 : most.rows, mr_, 2 * threads, [&](int64_t mc) {
       parts(s_.n, most.columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
@@ -114,7 +115,12 @@ class MatmulEmitter {
   // Where the panels of the rows from m, the columns from n begin; both count from the block's own first one.
   IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, p_.padded(kc_) / p_.depth)); }
   // A panel of B is packed right before all rows of the block pass it, unless the whole block is packed at once.
-  bool packs_block() const { return s_.pack_b && !s_.panel_by_panel; }
+  bool packs_windows_of_block() const { return s_.pack_b && !s_.panel_by_panel; }
+  bool packs_block() const { return packs_windows_of_block() || row_by_row(); }
+  // Where the sums have few terms, what is stored takes the time: then whole rows of a block follow each other, by columns that are all packed before, a quarter of L2,
+  // so that memory is read and written in order. A panel of A is what stays in L1.
+  static constexpr int64_t kFewTerms = 256, kBytesOfColumns = 256 * 1024;
+  bool row_by_row() const { return s_.panel_by_panel && !p_.grid && s_.k > 0 && s_.k <= kFewTerms && 2 * s_.k <= s_.m; }
   int64_t columns_packed() const { return packs_block() ? nb_ : nr_; }
   int64_t height_of_b() const { return p_.padded(kc_) / p_.depth; }
   IR panel_b(IR n) { return element_of_scratch(packed_b_, packs_block() ? k_.mul(n, height_of_b()) : k_.i64(0)); }
@@ -187,6 +193,12 @@ class MatmulEmitter {
       s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
       if (p_.depth > 1) k_.loop(k_.i64(0), columns, nr_, [&](IR n) { p_.pair_up(panel(n), at.k); });
     };
+    if (row_by_row()) {
+      k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { pack_windows(n, columns_of_tile(at, n)); });
+      return k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
+        k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { tile(at, m, n); });
+      });
+    }
     if (packs_block()) pack_windows(k_.i64(0), at.n);
     k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
       if (s_.panel_by_panel) pack_windows(n, columns_of_tile(at, n));
@@ -220,6 +232,8 @@ class MatmulEmitter {
     }
   }
 
+  // A result from here on is not written where it was found: a first convolution of 12 MB gains a twentieth if its lines are asked for.
+  static constexpr int64_t kBytesBeyondL2 = 4 << 20;
   void tile(const Block& at, IR m, IR n) {
     auto* vector = k_.vector(p_.type, p_.lanes);
     IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin);
@@ -244,7 +258,7 @@ class MatmulEmitter {
     };
     if (keeps_block())
       for (int64_t at = 0; at < mr_ * nr_ * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
-    bool writes_memory = (s_.groups == MatmulSpec::Rows ? 1 : s_.batch) * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondCaches;
+    bool writes_memory = (s_.groups == MatmulSpec::Rows ? 1 : s_.batch) * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondL2;
     if (s_.prefetch && !by_rows() && (s_.streams > 1 || writes_memory)) {
       // The last element of each line: where rows begin within a line, its first ones came with the panel before.
       constexpr int64_t kLine = 16;
@@ -294,13 +308,26 @@ class MatmulEmitter {
       IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), b_.CreateInBoundsGEP(p_.type, memory, k_.add(k_.mul(i, nr_), j)), llvm::Align(p_.bytes));
       s_.store(at.batch, row, k_.add(column, j), sum, lanes);
     };
-    if (s_.store_vectors && s_.n % nr_ == 0) {
-      for (int v = 0; v < p_.vectors; ++v) store(k_.i64(v * p_.lanes), p_.lanes);
-      return;
-    }
     IR columns = columns_of_tile(at, n);
-    if (s_.store_vectors) k_.along(columns, p_.lanes, store);
-    else k_.loop(k_.i64(0), columns, [&](IR j) { store(j, 1); });
+    if (!s_.store_vectors) return k_.loop(k_.i64(0), columns, [&](IR j) { store(j, 1); });
+    auto whole = [&] {
+      for (int v = 0; v < p_.vectors; ++v) store(k_.i64(v * p_.lanes), p_.lanes);
+    };
+    bool complete = s_.n % nr_ == 0;
+    if (!s_.n_run || s_.n_run % nr_ == 0) return complete ? whole() : k_.along(columns, p_.lanes, store);
+    IR first = b_.CreateUDiv(column, k_.i64(s_.n_run)), last = b_.CreateUDiv(b_.CreateAdd(column, k_.add(columns, k_.i64(-1))), k_.i64(s_.n_run));
+    auto run_by_run = [&] {
+      k_.loop(first, b_.CreateAdd(last, k_.i64(1)), [&](IR run) {
+        IR begin = b_.CreateSub(k_.mul(run, s_.n_run), column), end = k_.min(b_.CreateAdd(begin, k_.i64(s_.n_run)), columns);
+        begin = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, begin, k_.i64(0));
+        k_.along(b_.CreateSub(end, begin), p_.lanes, [&](IR j, int lanes) { store(k_.add(begin, j), lanes); });
+      });
+    };
+    if (s_.n_run < nr_) return run_by_run();
+    IR is_whole = b_.CreateICmpEQ(first, last);
+    if (!complete) is_whole = b_.CreateAnd(is_whole, b_.CreateICmpEQ(columns, k_.i64(nr_)));
+    k_.when(is_whole, whole);
+    k_.when(b_.CreateNot(is_whole), run_by_run);
   }
 
   KernelContext& c_;

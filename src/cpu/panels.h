@@ -43,6 +43,7 @@ struct MatmulSpec {
   /// Takes the elements n, n + 1, … of a row of C, once each; vectors only if it says so.
   std::function<void(IR batch, IR m, IR n, IR sum, int lanes)> store;
   bool store_vectors = true;
+  int64_t n_run = 0;  ///< unless 0, vectors that are stored don't cross its multiples, between which neighbours in N need not be neighbours in memory
   /// Asks for the memory that `store` will read there, or write; may be absent.
   std::function<void(IR batch, IR m, IR n, bool to_write)> prefetch;
   bool may_use_tiles = true;  ///< of AMX: only for who multiplies through Panels::multiply_tiles()
