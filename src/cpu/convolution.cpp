@@ -125,7 +125,9 @@ class ImplicitProduct {
       if (whole_windows_) spec.k_unit = window_size_;
       spec.panel_by_panel = true;
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_windows(block); };
+      spec.b_offset = [&](IR group, IR k, IR n) { return k_.add(pixel(group, b_.CreateUDiv(k, k_.i64(window_size_)), n), place(b_.CreateURem(k, k_.i64(window_size_)))); };
     }
+    if (!g_.axes.empty()) spec.b_spread = g_.axes.back().step;
     spec.store_vectors = product_shape(op_).has_value() && !is_phase();
     if (!features_first() && g_.images > 1) spec.n_run = image_size_;
     spec.store = [&](IR group, IR m, IR n, IR sum, int lanes) { store(k_.add(k_.mul(group, g_.features), m), n, sum, lanes); };
@@ -226,6 +228,13 @@ class ImplicitProduct {
     if (g_.batch_groups > 1) image = k_.add(image, k_.mul(group, g_.images));
     IR offset = k_.add(k_.mul(image, g_.in_image), k_.mul(channel, g_.in_feature));
     for (auto [a, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) offset = k_.add(offset, k_.mul(i.base, a.step * a.in_stride));
+    return offset;
+  }
+
+  // A place of the window, from where the window begins without padding.
+  IR place(IR w) {
+    IR offset = k_.i64(0);
+    for (auto [a, i] : llvm::zip(g_.axes, delinearise(k_, window_, w))) offset = k_.add(offset, k_.mul(k_.add(k_.mul(i.base, a.dilation), k_.i64(-a.low)), a.in_stride));
     return offset;
   }
 

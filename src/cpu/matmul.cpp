@@ -212,13 +212,14 @@ class MatmulEmitter {
   // What the next panel of B is packed from is asked for by the tiles of this one, while their multiply-adds leave the memory idle. Each tile asks for its share of parts,
   // spread over all of K, which gains more than one burst of them (Zen 4, 128 rows: 92 in place of 89 % of the peak, 84 without).
   static constexpr int64_t kLinesOfPart = 4, kLeastBetween = 8;
-  int64_t elements_of_line() const { return 64 / element_bytes(s_.b_type); }
+  int64_t elements_of_line() const { return std::max<int64_t>(64 / element_bytes(s_.b_type) / s_.b_spread, 1); }
   // Neighbours in memory: a row of the panel, or a column.
   int64_t runs_of_b() const { return s_.b_unit_k ? nr_ : kc_; }
   int64_t lines_of_run() const { return ceil_div(s_.b_unit_k ? kc_ : nr_, elements_of_line()); }
   int64_t parts_of_run() const { return ceil_div(lines_of_run(), kLinesOfPart); }
+  bool asks_for_b() const { return s_.b_offset && !row_by_row(); }
   int64_t parts_of_tile() const {
-    if (!s_.b_offset) return 1;
+    if (!asks_for_b()) return 1;
     return std::clamp<int64_t>(ceil_div(runs_of_b() * parts_of_run(), ceil_div(mc_, mr_)), 1, std::max<int64_t>(kc_ / (kLeastBetween * p_.depth), 1));
   }
   void prefetch_b(const Block& at, IR part, IR n) {
@@ -240,7 +241,7 @@ class MatmulEmitter {
     IR complete = b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end);
     int64_t parts = parts_of_tile();
     auto ask_for_b = [&](IR part) {
-      if (s_.b_offset) prefetch_b(at, b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), parts), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+      if (asks_for_b()) prefetch_b(at, b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), parts), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
     };
     if (p_.grid) {
       k_.loop(k_.i64(0), k_.i64(parts), ask_for_b);
