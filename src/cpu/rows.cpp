@@ -1,6 +1,7 @@
 // Rows kernels: element-wise chains, softmax, layer norm and their like. A task is one row (or a chunk of a flat array). The
 // row is walked once for each level of reductions; dear values that a later walk needs again are kept in scratch, which
-// stays in the L1 cache.
+// stays in the L1 cache. One loop does the first walk of a row, the second of the row before it and so on: memory and
+// arithmetic, which different walks wait for, are busy together.
 #include <numeric>
 
 #include "cpu/kernels.h"
@@ -14,11 +15,11 @@ using namespace mlir::stablehlo;
 namespace {
 
 constexpr int64_t kChunk = 8192;          // elements of a flat array in one task
+constexpr int64_t kAhead = 512;           // elements: where rows overlap, what is that far ahead is asked for
 constexpr int64_t kBeyondCaches = 32 << 20;  // bytes of an array of which no cache would keep much for the next kernel
 
-bool is_costly(Operation* op) {
-  return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, DivOp, Expm1Op, Log1pOp, GatherOp>(op) || is_random_bits(op);
-}
+bool is_transcendental(Operation* op) { return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, Expm1Op, Log1pOp>(op); }
+bool is_costly(Operation* op) { return is_transcendental(op) || isa<DivOp, GatherOp>(op) || is_random_bits(op); }
 
 class RowsEmitter {
  public:
@@ -43,20 +44,12 @@ class RowsEmitter {
     // A lane holds 4 bytes at most; wider elements take more registers and libm calls.
     for (auto& [op, role] : f_.roles)
       if (element(op->getResult(0)).getIntOrFloatBitWidth() == 64 && shaped(op->getResult(0)).getRank() > 0) lanes_ = std::min(lanes_, k_.target.lanes);
+    overlaps_ = may_overlap();
+    place_kept();
     c_.kernel.tasks = flat_ ? (columns_ + kChunk - 1) / kChunk : rows_;
     c_.kernel.cost = double(rows_) * columns_ * (4 + f_.roles.size() * (1 + walks_.size()));
 
-    auto tasks = [&] {
-      k_.loop(k_.begin(), k_.end(), [&](IR task) {
-        if (flat_) {
-          IR lo = k_.b.CreateMul(task, k_.i64(kChunk));
-          IR hi = k_.min(k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
-          row(Indices(rank_ - 1, Index{k_.i64(0), 0, int64_t(1) << 40}), lo, hi);
-        } else {
-          row(delinearise(k_, ArrayRef(f_.shape).drop_back(), task), k_.i64(0), k_.i64(columns_));
-        }
-      });
-    };
+    auto tasks = [&] { overlaps_ ? overlapping_rows() : k_.loop(k_.begin(), k_.end(), [&](IR task) { flat_ ? chunk(task) : row(task); }); };
     IR can_stream = plan_streams();
     if (!can_stream) return tasks(), llvm::Error::success();
     k_.when(can_stream, [&] {
@@ -72,7 +65,13 @@ class RowsEmitter {
   struct Walk {
     SmallVector<ReduceOp> reductions;
     SmallVector<Value> stores;                 // outputs written in this walk
-    SmallVector<Operation*> rows;              // row values known after it
+  };
+  // One walk of one row.
+  struct Visit {
+    size_t walk;
+    IR row;
+    Indices index;
+    DenseMap<Value, IR> values;  // of the row, so far
   };
 
   // The walk in which each value is known: a reduction's result only after the walk that folds it.
@@ -114,14 +113,20 @@ class RowsEmitter {
       for (ReduceOp r : walk.reductions) need(r.getInputs()[0]);
       for (Operation* op : needed) {
         auto [it, fresh] = first_walk.insert({op, int(w)});
-        if (!fresh && f_.roles.lookup(op) == Fusion::Element && is_costly(op) && !kept_.count(op->getResult(0))) {
-          kept_[op->getResult(0)] = {it->second, scratch_};
-          scratch_ += (columns_ * 4 * (element(op->getResult(0)).getIntOrFloatBitWidth() == 64 ? 2 : 1) + 63) / 64 * 64;
-        }
+        if (!fresh && f_.roles.lookup(op) == Fusion::Element && is_costly(op)) kept_.insert({op->getResult(0), {it->second, 0}});
       }
     }
-    if (scratch_ > (1 << 20)) kept_.clear(), scratch_ = 0;
-    c_.kernel.scratch_bytes = scratch_;
+    passes_ = walks_.size() - (walks_.size() > 1 && walks_.back().stores.empty() && walks_.back().reductions.empty());
+  }
+
+  void place_kept() {
+    int64_t scratch = 0;
+    for (auto& [v, place] : kept_) {
+      place.second = scratch;
+      scratch += copies(v) * kept_bytes(v);
+    }
+    if (scratch > (1 << 20)) kept_.clear(), scratch = 0;
+    c_.kernel.scratch_bytes = scratch;
   }
 
   // Large outputs go past the caches, so that their lines need not be read first: if they begin with a line and overwrite nothing that has been read just then.
@@ -137,6 +142,11 @@ class RowsEmitter {
         result = result ? k_.b.CreateAnd(result, ok) : ok;
       }
     return result;
+  }
+
+  // Where a walk computes while others wait for memory, and registers hold what all of them need.
+  bool may_overlap() {
+    return passes_ > 1 && lanes_ > 1 && k_.target.registers == 32 && llvm::any_of(f_.roles, [](auto& r) { return r.second == Fusion::Element && is_transcendental(r.first); });
   }
 
   // In vectors that are lines of memory each, if the array begins with one.
@@ -161,112 +171,175 @@ class RowsEmitter {
     return result;
   }
 
-  void row(const Indices& row_index, IR lo, IR hi) {
-    row_values_.clear();
-    ElementEmitter scalar(k_, 1, [&](Value v, const Indices& i) -> IR {
-      if (auto it = row_values_.find(v); it != row_values_.end()) return it->second;
-      if (c_.slots.has(v) && !(v.getDefiningOp() && f_.roles.count(v.getDefiningOp())))
-        return ElementEmitter(k_, 1, nullptr).load(v, c_.buffer(v), i);
-      return nullptr;
+  void chunk(IR task) {
+    IR lo = k_.b.CreateMul(task, k_.i64(kChunk)), hi = k_.min(k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
+    SmallVector<Visit> visits{{0, k_.i64(0), Indices(rank_ - 1, Index{k_.i64(0), 0, int64_t(1) << 40}), {}}};
+    pass(visits, lo, hi);
+  }
+  void row(IR row) {
+    for (size_t w = 0; w < passes_; ++w) pass_rows(k_.add(row, k_.i64(w)), w);
+  }
+  void overlapping_rows() {
+    SmallVector<size_t> all;
+    for (size_t w = passes_; w-- > 0;) all.push_back(w);
+    k_.loop(k_.begin(), k_.b.CreateAdd(k_.end(), k_.i64(passes_ - 1)), [&](IR first) {
+      IR are_all = k_.b.CreateAnd(k_.b.CreateICmpSGE(k_.b.CreateSub(first, k_.i64(passes_ - 1)), k_.begin()), k_.b.CreateICmpSLT(first, k_.end()));
+      k_.when(are_all, [&] { pass_rows(first, all); });
+      k_.when(k_.b.CreateNot(are_all), [&] {
+        for (size_t w : all) {
+          IR row = k_.b.CreateSub(first, k_.i64(w));
+          k_.when(k_.b.CreateAnd(k_.b.CreateICmpSGE(row, k_.begin()), k_.b.CreateICmpSLT(row, k_.end())), [&] { pass_rows(first, w); });
+        }
+      });
     });
-    auto finish_rows = [&](int level) {
-      for (Operation* op : row_ops_[level]) {
-        Value v = op->getResult(0);
-        Indices i(row_index.begin(), row_index.begin() + std::min<size_t>(row_index.size(), shaped(v).getRank()));
-        i.resize(shaped(v).getRank(), Index{k_.i64(0), 0, 1});
-        if (!row_values_.count(v)) row_values_[v] = scalar.emit(v, i);
-        if (f_.outputs.contains(v)) k_.store(element(v), row_values_[v], c_.buffer(v), scalar.offset(shaped(v).getShape(), i).base, 1);
-      }
+  }
+
+  // Walk w of the row `first` - w for each of these, later walks first: what they have kept may then be written over.
+  void pass_rows(IR first, ArrayRef<size_t> walks) {
+    SmallVector<Visit> visits;
+    for (size_t w : walks) {
+      IR row = k_.b.CreateSub(first, k_.i64(w));
+      visits.push_back({w, row, delinearise(k_, ArrayRef(f_.shape).drop_back(), row), {}});
+      if (w == 0) continue;
+      for (Value v : values_before(w)) visits.back().values[v] = k_.b.CreateLoad(k_.compute_type(element(v)), slot(v, w));
+    }
+    pass(visits, k_.i64(0), k_.i64(columns_));
+    for (Visit& visit : visits)
+      if (visit.walk + 1 < passes_)
+        for (Value v : values_before(visit.walk + 1)) k_.b.CreateStore(visit.values[v], slot(v, visit.walk + 1));
+  }
+  SmallVector<Value> values_before(size_t walk) {
+    SmallVector<Value> values;
+    for (size_t level = 0; level <= walk; ++level)
+      for (Operation* op : row_ops_[level]) values.push_back(op->getResult(0));
+    return values;
+  }
+  // Where a row's value waits for that walk of it.
+  IR slot(Value v, size_t walk) {
+    IR& slot = slots_[{v.getAsOpaquePointer(), walk}];
+    return slot ? slot : slot = k_.alloca_in_entry(k_.compute_type(element(v)), 1);
+  }
+
+  // The row's values that are known once `level` walks are through.
+  void finish_level(Visit& visit, ElementEmitter& scalar, size_t level) {
+    for (Operation* op : row_ops_[level]) {
+      Value v = op->getResult(0);
+      Indices i(visit.index.begin(), visit.index.begin() + std::min<size_t>(visit.index.size(), shaped(v).getRank()));
+      i.resize(shaped(v).getRank(), Index{k_.i64(0), 0, 1});
+      if (!visit.values.count(v)) visit.values[v] = scalar.emit(v, i);
+      if (f_.outputs.contains(v)) k_.store(element(v), visit.values[v], c_.buffer(v), scalar.offset(shaped(v).getShape(), i).base, 1);
+    }
+  }
+
+  void pass(MutableArrayRef<Visit> visits, IR lo, IR hi) {
+    auto emitter = [&](Visit& visit) {
+      return ElementEmitter(k_, 1, [&](Value v, const Indices& i) -> IR {
+        if (auto it = visit.values.find(v); it != visit.values.end()) return it->second;
+        if (c_.slots.has(v) && !(v.getDefiningOp() && f_.roles.count(v.getDefiningOp())))
+          return ElementEmitter(k_, 1, nullptr).load(v, c_.buffer(v), i);
+        return nullptr;
+      });
     };
-    finish_rows(0);
-    for (size_t w = 0; w < walks_.size(); ++w) {
-      Walk& walk = walks_[w];
-      if (walk.stores.empty() && walk.reductions.empty()) {
-        finish_rows(w + 1);
-        continue;
-      }
-      // Full vectors first, then what is left one by one.
-      IRs vectors, scalars;
-      for (ReduceOp r : walk.reductions) {
+    std::vector<ElementEmitter> scalar;
+    // Full vectors first, then what is left one by one.
+    IRs vectors, scalars;
+    for (Visit& visit : visits) {
+      scalar.push_back(emitter(visit));
+      if (visit.walk == 0) finish_level(visit, scalar.back(), 0);
+      for (ReduceOp r : walks_[visit.walk].reductions) {
         Operation* reducer = simple_reducer(r.getBody().front());
         auto* type = k_.compute_type(element(r.getInputs()[0]));
         vectors.push_back(neutral(k_, reducer, k_.vector(type, lanes_)));
         if (notes_nan(r)) vectors.push_back(llvm::Constant::getNullValue(k_.vector(k_.b.getInt32Ty(), lanes_ / 2)));
         scalars.push_back(neutral(k_, reducer, type));
       }
-      IR split = lo;
-      if (lanes_ > 1) {
-        IR count = k_.b.CreateSub(hi, lo);
-        split = k_.b.CreateAdd(lo, k_.b.CreateAnd(count, k_.i64(-int64_t(lanes_))));
-        vectors = this->walk(w, row_index, lo, split, lanes_, vectors);
-        const IR* next = vectors.begin();
-        for (auto [i, r] : llvm::enumerate(walk.reductions)) {
+    }
+    IR split = lo;
+    if (lanes_ > 1) {
+      IR count = k_.b.CreateSub(hi, lo);
+      split = k_.b.CreateAdd(lo, k_.b.CreateAnd(count, k_.i64(-int64_t(lanes_))));
+      vectors = walk(visits, lo, split, lanes_, vectors);
+      const IR* next = vectors.begin();
+      IR* folded = scalars.begin();
+      for (auto [i, visit] : llvm::enumerate(visits))
+        for (ReduceOp r : walks_[visit.walk].reductions) {
           Operation* reducer = simple_reducer(r.getBody().front());
           if (notes_nan(r)) {
-            scalars[i] = k_.fold(next[0], lanes_, [&](IR x, IR y) { return extreme(reducer, x, y); });
-            scalars[i] = nan_if_noted(next[1], scalars[i]);
+            *folded = k_.fold(next[0], lanes_, [&](IR x, IR y) { return extreme(reducer, x, y); });
+            *folded = nan_if_noted(next[1], *folded);
             next += 2;
           } else {
-            scalars[i] = fold_lanes(k_, scalar, reducer, *next++, lanes_);
+            *folded = fold_lanes(k_, scalar[i], reducer, *next++, lanes_);
           }
+          ++folded;
         }
+    }
+    if (lanes_ == 1 || flat_ || columns_ % lanes_ != 0) scalars = walk(visits, split, hi, 1, scalars);
+    const IR* sum = scalars.begin();
+    for (auto [i, visit] : llvm::enumerate(visits)) {
+      for (ReduceOp r : walks_[visit.walk].reductions) {
+        IR init = scalar[i].emit(r.getInitValues()[0], {});
+        visit.values[r.getResult(0)] = scalar[i].region(r.getBody().front(), {init, *sum++})[0];
       }
-      if (lanes_ == 1 || flat_ || columns_ % lanes_ != 0) scalars = this->walk(w, row_index, split, hi, 1, scalars);
-      for (auto [i, r] : llvm::enumerate(walk.reductions)) {
-        IR init = scalar.emit(r.getInitValues()[0], {});
-        row_values_[r.getResult(0)] = scalar.region(r.getBody().front(), {init, scalars[i]})[0];
-      }
-      finish_rows(w + 1);
+      size_t known = visit.walk + 1 == passes_ ? walks_.size() : visit.walk + 1;
+      for (size_t level = visit.walk + 1; level <= known; ++level) finish_level(visit, scalar[i], level);
     }
   }
 
-  IRs walk(size_t w, const Indices& row_index, IR lo, IR hi, int lanes, ArrayRef<IR> init) {
-    Walk& walk = walks_[w];
+  IRs walk(MutableArrayRef<Visit> visits, IR lo, IR hi, int lanes, ArrayRef<IR> init) {
     lanes_of_index_ = lanes;
     return k_.loop(lo, hi, lanes, init, [&](IR column, ArrayRef<IR> carried) {
-      Indices here = at(row_index, column, lanes > 1 ? 1 : 0);
-      ElementEmitter* self = nullptr;
-      ElementEmitter e(k_, lanes, [&](Value v, const Indices& i) -> IR {
-        if (auto it = row_values_.find(v); it != row_values_.end()) return k_.splat(it->second, lanes);
-        Operation* op = v.getDefiningOp();
-        bool computed_here = op && f_.roles.count(op);
-        if (computed_here && kept_.count(v) && kept_[v].first < int(w)) return load_kept(v, column, lanes);
-        if (c_.slots.has(v) && !computed_here) {
-          if (w == 0 && shaped(v).getShape() == ArrayRef<int64_t>(f_.shape)) streamed_.insert(v);
-          return self->load(v, c_.buffer(v), i);
-        }
-        return nullptr;
-      });
-      self = &e;
-      // The first walk waits for memory, the second computes: there the next row is asked for, beyond what the hardware foresees, and the lines that a
-      // later walk writes, all at once, are made ours, unless vectors are whole lines, of which nothing has to be read.
-      if (w == 1 && lanes > 1) {
-        IR place = e.offset(f_.shape, here).base;
-        for (Value v : streamed_) prefetch(v, k_.add(place, k_.i64(columns_)), lanes, false);
-        for (const Walk& later : ArrayRef(walks_).drop_front(2))
-          for (Value v : later.stores)
-            if (shaped(v).getShape() == ArrayRef(f_.shape) && !past_caches_.contains(v) && !written_whole(v)) prefetch(v, place, lanes, true);
-      }
-      for (auto& [v, place] : kept_)
-        if (place.first == int(w)) store_kept(v, e.emit(v, here), column, lanes);
-      for (Value v : walk.stores) {
-        Indices i = shaped(v).getRank() == 0 ? Indices() : here;
-        k_.store(element(v), e.emit(v, i), c_.buffer(v), e.offset(shaped(v).getShape(), i).base, lanes, lanes > 1 && past_caches_.contains(v));
-      }
       IRs next;
-      for (ReduceOp r : walk.reductions) {
-        Operation* reducer = simple_reducer(r.getBody().front());
-        IR sum = carried[next.size()], x = e.emit(r.getInputs()[0], here);
-        if (lanes > 1 && notes_nan(r)) {
-          IR noted = carried[next.size() + 1];
-          next.push_back(extreme(reducer, sum, x));
-          next.push_back(note_nan(noted, x, lanes));
-        } else {
-          next.push_back(e.compute(reducer, {sum, x}));
-        }
-      }
+      for (Visit& visit : visits) walk_step(visit, column, lanes, carried, next);
       return next;
     });
+  }
+
+  // Appends what is carried on to `next`.
+  void walk_step(Visit& visit, IR column, int lanes, ArrayRef<IR> carried, IRs& next) {
+    Walk& walk = walks_[visit.walk];
+    int w = int(visit.walk);
+    Indices here = at(visit.index, column, lanes > 1 ? 1 : 0);
+    ElementEmitter* self = nullptr;
+    ElementEmitter e(k_, lanes, [&](Value v, const Indices& i) -> IR {
+      if (auto it = visit.values.find(v); it != visit.values.end()) return k_.splat(it->second, lanes);
+      Operation* op = v.getDefiningOp();
+      bool computed_here = op && f_.roles.count(op);
+      if (computed_here && kept_.count(v) && kept_[v].first < w) return load_kept(v, visit, column, lanes);
+      if (c_.slots.has(v) && !computed_here) {
+        if (w == 0 && shaped(v).getShape() == ArrayRef<int64_t>(f_.shape)) streamed_.insert(v);
+        return self->load(v, c_.buffer(v), i);
+      }
+      return nullptr;
+    });
+    self = &e;
+    for (auto& [v, place] : kept_)
+      if (place.first == w) store_kept(v, e.emit(v, here), visit, column, lanes);
+    for (Value v : walk.stores) {
+      Indices i = shaped(v).getRank() == 0 ? Indices() : here;
+      k_.store(element(v), e.emit(v, i), c_.buffer(v), e.offset(shaped(v).getShape(), i).base, lanes, lanes > 1 && past_caches_.contains(v));
+    }
+    for (ReduceOp r : walk.reductions) {
+      Operation* reducer = simple_reducer(r.getBody().front());
+      IR sum = carried[next.size()], x = e.emit(r.getInputs()[0], here);
+      if (lanes > 1 && notes_nan(r)) {
+        IR noted = carried[next.size() + 1];
+        next.push_back(extreme(reducer, sum, x));
+        next.push_back(note_nan(noted, x, lanes));
+      } else {
+        next.push_back(e.compute(reducer, {sum, x}));
+      }
+    }
+    if (lanes == 1) return;
+    // What comes next is asked for, beyond what the hardware foresees. A first walk alone waits for memory, the second computes: there the next row is.
+    IR place = e.offset(f_.shape, here).base;
+    if (w == (overlaps_ ? 0 : 1))
+      for (Value v : streamed_) prefetch(v, k_.add(place, k_.i64(overlaps_ ? std::min(columns_, kAhead) : columns_)), lanes, false);
+    // The lines that a later walk writes, all at once, are made ours, unless vectors are whole lines, of which nothing has to be read.
+    if (w == 1)
+      for (const Walk& later : ArrayRef(walks_).drop_front(2))
+        for (Value v : later.stores)
+          if (shaped(v).getShape() == ArrayRef(f_.shape) && !past_caches_.contains(v) && !written_whole(v)) prefetch(v, place, lanes, true);
   }
 
   // The extreme of floats is nan if one of them is. In vectors that is noted aside, two of them at a time: the extreme itself is then one instruction,
@@ -294,20 +367,24 @@ class RowsEmitter {
     for (int64_t at = 0, step = 128 / element_bytes(element(v)); at < lanes; at += step)
       k_.prefetch(k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), k_.add(offset, k_.i64(at))), to_write);
   }
-  IR kept_address(Value v, IR column) {
+  int64_t kept_bytes(Value v) { return (columns_ * (element(v).getIntOrFloatBitWidth() == 64 ? 8 : 4) + 63) / 64 * 64; }
+  // Rows that are kept at a time: the place of one is then another's.
+  int64_t copies(Value v) { return overlaps_ ? int64_t(passes_) - 1 - kept_[v].first : 1; }
+  IR kept_address(Value v, const Visit& visit, IR column) {
     IR base = k_.b.CreateConstInBoundsGEP1_64(k_.b.getInt8Ty(), k_.scratch(), kept_[v].second);
+    if (copies(v) > 1) base = k_.b.CreateInBoundsGEP(k_.b.getInt8Ty(), base, k_.mul(k_.b.CreateURem(visit.row, k_.i64(copies(v))), kept_bytes(v)));
     return k_.b.CreateInBoundsGEP(stored_type(v), base, column);
   }
   llvm::Type* stored_type(Value v) {
     auto* type = k_.compute_type(element(v));
     return type->isIntegerTy(1) ? k_.b.getInt8Ty() : type;
   }
-  void store_kept(Value v, IR x, IR column, int lanes) {
+  void store_kept(Value v, IR x, const Visit& visit, IR column, int lanes) {
     if (x->getType()->getScalarType()->isIntegerTy(1)) x = k_.b.CreateZExt(x, k_.vector(k_.b.getInt8Ty(), lanes));
-    k_.b.CreateAlignedStore(x, kept_address(v, column), llvm::Align(1));
+    k_.b.CreateAlignedStore(x, kept_address(v, visit, column), llvm::Align(1));
   }
-  IR load_kept(Value v, IR column, int lanes) {
-    IR x = k_.b.CreateAlignedLoad(k_.vector(stored_type(v), lanes), kept_address(v, column), llvm::Align(1));
+  IR load_kept(Value v, const Visit& visit, IR column, int lanes) {
+    IR x = k_.b.CreateAlignedLoad(k_.vector(stored_type(v), lanes), kept_address(v, visit, column), llvm::Align(1));
     return k_.compute_type(element(v))->isIntegerTy(1) ? k_.b.CreateTrunc(x, k_.vector(k_.b.getInt1Ty(), lanes)) : x;
   }
 
@@ -315,14 +392,15 @@ class RowsEmitter {
   KernelEmitter& k_;
   const Fusion& f_;
   size_t rank_ = 0;
-  int64_t rows_ = 1, columns_ = 1, scratch_ = 0;
+  int64_t rows_ = 1, columns_ = 1;
   int lanes_ = 1;
   int64_t lanes_of_index_ = 1;
-  bool flat_ = false;
+  bool flat_ = false, overlaps_ = false;
   SmallVector<Walk> walks_;
+  size_t passes_ = 1;  // walks that do something: all or all but the last
   std::map<int, SmallVector<Operation*>> row_ops_;
   llvm::MapVector<Value, std::pair<int, int64_t>> kept_;  // walk that computes it, place in scratch
-  DenseMap<Value, IR> row_values_;
+  std::map<std::pair<void*, size_t>, IR> slots_;  // of a row's value for a walk
   llvm::DenseSet<Value> past_caches_;  // outputs that are not to stay in them
   llvm::SetVector<Value> streamed_;  // what the first walk reads along the row
 };

@@ -100,12 +100,11 @@
 // ROWS: vfmadd
 // ROWS-NOT: vmovups{{.*}}(%rsp), %ymm
 
-// Sixty-four elements are four lines: two of the next row are asked for, and with narrower vectors two that will be written.
-// AHEAD-COUNT-2: prefetcht0
-// AHEAD-NOT: prefetch
+// Sixty-four elements are four lines: two that will be read are asked for, and with narrower vectors two that will be written.
 // A register holds the powers of two that exponentials begin with.
 // AHEAD-COUNT-4: vperm{{d|ps}}
-// AHEAD-NOT: prefetch
+// AHEAD-COUNT-2: prefetcht0
+// AHEAD-NOT: prefetchw
 // NARROW-AHEAD-COUNT-2: prefetch
 
 // Large results are written past the caches, if they begin with a line and overwrite no input.

@@ -1,6 +1,7 @@
 // A difference from its own maximum is never above 0: its exponential is marked for shorter code. Any other difference is not.
 // RUN: cresset-opt --simplify %s | FileCheck %s
 // RUN: cresset-run --assembly --cpu=avx2 %s | FileCheck %s --check-prefix=ROWS
+// RUN: cresset-run --assembly --cpu=avx512 %s | FileCheck %s --check-prefix=OVERLAP
 
 // CHECK: stablehlo.exponential %{{.*}} {cresset.at_most_zero}
 // CHECK: stablehlo.exponential
@@ -17,6 +18,11 @@
 // ROWS-LABEL: # rows
 // ROWS: vmaxps
 // ROWS: vminps
+// With 32 registers one loop takes the exponentials of a row and the maximum of the next one.
+// OVERLAP-LABEL: # rows
+// OVERLAP: vpermps
+// OVERLAP-NOT: {{^}}.L
+// OVERLAP: vmaxps
 func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %lowest = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %0 = stablehlo.reduce(%x init: %lowest) applies stablehlo.maximum across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
