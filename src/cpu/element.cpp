@@ -19,6 +19,8 @@ SmallVector<int64_t> strides_of(ArrayRef<int64_t> shape) {
   return strides;
 }
 
+constexpr int64_t kMostStep = 4;  // of lanes that are read as whole vectors all the same
+
 bool is_erf(Operation* op) {
   auto call = dyn_cast<CustomCallOp>(op);
   return call && call.getCallTargetName() == "mhlo.erf" && op->getNumOperands() == 1;
@@ -114,6 +116,7 @@ IR ElementEmitter::load(Value v, IR base, const Indices& at) {
   if (lanes_ == 1) return k_.load(type.getElementType(), base, o.base, 1);
   if (o.step == 0) return k_.splat(k_.load(type.getElementType(), base, o.base, 1), lanes_);
   if (o.step == 1) return k_.load(type.getElementType(), base, o.base, lanes_);
+  if (o.step > 1 && o.step <= kMostStep) return k_.load_strided(type.getElementType(), base, o.base, lanes_, o.step);
   if (o.step == -1) return k_.b.CreateVectorReverse(k_.load(type.getElementType(), base, k_.add(o.base, k_.i64(1 - lanes_)), lanes_));
   return k_.gather(type.getElementType(), base, as_lanes(o), lanes_);
 }
@@ -263,23 +266,26 @@ IR ElementEmitter::emit_pad(PadOp pad, const Indices& at) {
   auto from = shaped(pad.getOperand());
   if (from.getNumElements() == 0) return emit(pad.getPaddingValue(), {});
   auto is_padded = [&](int64_t d) { return pad.getEdgePaddingLow()[d] || pad.getEdgePaddingHigh()[d] || pad.getInteriorPadding()[d]; };
-  // Most vectors that lie along a padded dimension lie wholly within: those read neighbours.
+  auto is_regular = [&](const Index& i) { return !i.lanes && i.step > 0 && i.step <= kMostStep; };
+  // Most vectors that lie along a padded dimension lie wholly within. Of others one is read that does, by as few steps away as it takes, and moved.
   int64_t along = 0;
-  while (along < from.getRank() && !(is_padded(along) && !at[along].lanes && at[along].step == 1)) ++along;
-  bool may_be_whole = lanes_ > 1 && along < from.getRank() && pad.getInteriorPadding()[along] == 0 && from.getDimSize(along) >= lanes_;
-  if (!may_be_whole) return emit_pad(pad, at, -1);
-  IR first = b.CreateSub(at[along].base, k_.i64(pad.getEdgePaddingLow()[along])), most = k_.i64(from.getDimSize(along) - lanes_);
-  IR usual = emit_pad(pad, at, along);
-  return k_.unless(b.CreateICmpUGT(first, most), usual, [&] {
-    auto known = memo_;  // what is computed there is not known elsewhere
-    IR result = emit_pad(pad, at, -1);
-    memo_ = std::move(known);
-    return result;
+  while (along < from.getRank() && !(is_padded(along) && is_regular(at[along]))) ++along;
+  bool is_alone = llvm::all_of(llvm::enumerate(at), [&](auto i) { return int64_t(i.index()) == along || (!i.value().lanes && i.value().step == 0); });
+  bool is_bool = from.getElementType().isInteger(1);
+  if (lanes_ == 1 || along == from.getRank() || !is_alone || is_bool || pad.getInteriorPadding()[along] || from.getDimSize(along) < lanes_ * at[along].step) return emit_pad(pad, at, {});
+  int64_t step = at[along].step, most = from.getDimSize(along) - (lanes_ - 1) * step - 1;
+  IR first = b.CreateSub(at[along].base, k_.i64(pad.getEdgePaddingLow()[along])), padding = emit(pad.getPaddingValue(), {});
+  auto steps = [&](IR beyond) { return b.CreateUDiv(b.CreateAdd(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, beyond, k_.i64(0)), k_.i64(step - 1)), k_.i64(step)); };
+  IR away = b.CreateSub(steps(b.CreateNeg(first)), steps(b.CreateSub(first, k_.i64(most))));
+  IR usual = emit_pad(pad, at, std::pair(along, Index{k_.add(first, k_.mul(away, step)), step, 1}));
+  return k_.unless(b.CreateICmpUGT(first, k_.i64(most)), usual, [&] {
+    IR places = as_lanes({first, step, 1}), inside = b.CreateICmpULT(places, k_.splat(k_.i64(from.getDimSize(along)), lanes_));
+    return b.CreateSelect(inside, k_.moved(usual, away), padding);
   });
 }
 
-// `whole`: the dimension along which all lanes are known to lie within, or -1.
-IR ElementEmitter::emit_pad(PadOp pad, const Indices& at, int64_t whole) {
+// `whole`: a dimension along which all lanes are taken from within, and where; or none.
+IR ElementEmitter::emit_pad(PadOp pad, const Indices& at, std::optional<std::pair<int64_t, Index>> whole) {
   auto& b = k_.b;
   auto from = shaped(pad.getOperand());
   IR inside = b.getTrue();
@@ -290,10 +296,8 @@ IR ElementEmitter::emit_pad(PadOp pad, const Indices& at, int64_t whole) {
       inner.push_back(at[d]);
       continue;
     }
-    if (d == whole) {  // elsewhere the result is not used, but what is read has to be there
-      IR first = b.CreateSub(at[d].base, k_.i64(low));
-      first = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first, k_.i64(0));
-      inner.push_back({k_.min(first, k_.i64(from.getDimSize(d) - lanes_)), 1, 1});
+    if (whole && whole->first == d) {
+      inner.push_back(whole->second);
       continue;
     }
     bool vector = at[d].lanes || (lanes_ > 1 && at[d].step != 0);

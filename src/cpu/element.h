@@ -52,7 +52,7 @@ class ElementEmitter {
  private:
   IR emit_operation(mlir::Operation* op, const Indices& at);
   IR emit_pad(mlir::stablehlo::PadOp op, const Indices& at);
-  IR emit_pad(mlir::stablehlo::PadOp op, const Indices& at, int64_t whole);
+  IR emit_pad(mlir::stablehlo::PadOp op, const Indices& at, std::optional<std::pair<int64_t, Index>> whole);
   IR emit_gather(mlir::stablehlo::GatherOp op, const Indices& at);
   IR emit_dynamic_update(mlir::stablehlo::DynamicUpdateSliceOp op, const Indices& at);
   IR emit_random_bits(mlir::stablehlo::CompositeOp op, const Indices& at);

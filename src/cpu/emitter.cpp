@@ -207,6 +207,22 @@ void KernelEmitter::store(mlir::Type t, IR value, IR base, IR offset, int lanes,
   if (past_caches) store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b.getContext(), llvm::ConstantAsMetadata::get(b.getInt32(1))));
 }
 
+IR KernelEmitter::load_strided(mlir::Type t, IR base, IR first, int lanes, int64_t step) {
+  auto* type = memory_type(t);
+  IR result = nullptr;
+  for (int64_t part = 0, last = (lanes - 1) * step; part * lanes <= last; ++part) {
+    int64_t from = std::min(part * lanes, last + 1 - lanes);
+    IR here = b.CreateAlignedLoad(vector(type, lanes), b.CreateInBoundsGEP(type, base, add(first, i64(from))), llvm::Align(element_bytes(t)));
+    llvm::SmallVector<int> order(lanes);
+    for (int lane = 0; lane < lanes; ++lane) {
+      int64_t at = lane * step;
+      order[lane] = int(at >= part * lanes ? std::min(lanes + at - from, 2 * int64_t(lanes) - 1) : part == 1 ? at : lane);
+    }
+    result = result ? b.CreateShuffleVector(result, here, order) : here;
+  }
+  return from_memory(t, result);
+}
+
 IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
   if (lanes == 1) return load(t, base, offsets, 1);
   auto* type = memory_type(t);
@@ -244,6 +260,23 @@ IR KernelEmitter::mul(IR x, int64_t y) {
 }
 
 IR KernelEmitter::min(IR x, IR y) { return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x, y); }
+
+IR KernelEmitter::moved(IR v, IR by) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(v->getType());
+  auto* element = type->getElementType();
+  int64_t lanes = type->getNumElements();
+  bool is_register = lanes == 16 ? target.avx512() : lanes == 8 && (target.avx512() || target.name == "avx2");
+  if (element->isFloatTy() && is_register) {
+    llvm::SmallVector<llvm::Constant*> order;
+    for (int i = 0; i < lanes; ++i) order.push_back(b.getInt32(i));
+    IR from = b.CreateSub(llvm::ConstantVector::get(order), b.CreateVectorSplat(lanes, b.CreateTrunc(by, b.getInt32Ty())));
+    return lanes == 16 ? b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {v, from}) : b.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permps, {}, {v, from});
+  }
+  IR slot = alloca_in_entry(element, 3 * lanes);
+  b.CreateAlignedStore(v, b.CreateInBoundsGEP(element, slot, i64(lanes)), llvm::Align(element->getScalarSizeInBits() / 8));
+  IR from = min(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateSub(i64(lanes), by), i64(0)), i64(2 * lanes));
+  return b.CreateAlignedLoad(type, b.CreateInBoundsGEP(element, slot, from), llvm::Align(element->getScalarSizeInBits() / 8));
+}
 
 IR KernelEmitter::fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine) {
   for (int half = lanes / 2; half; half /= 2) {

@@ -70,6 +70,8 @@ class KernelEmitter {
   /// Elements `offset`, offset + 1, … of an array of `element`s, in the compute type; and back. What goes past the caches are whole lines.
   IR load(mlir::Type element, IR base, IR offset, int lanes);
   void store(mlir::Type element, IR value, IR base, IR offset, int lanes, bool past_caches = false);
+  /// Elements `first`, first + step, …; what lies between them is read as well.
+  IR load_strided(mlir::Type element, IR base, IR first, int lanes, int64_t step);
   /// Elements at a vector of offsets.
   IR gather(mlir::Type element, IR base, IR offsets, int lanes);
   /// Lanes (of i1) as load_masked takes them, for elements of four bytes or more: numbers as wide as those where that is what instructions take.
@@ -86,6 +88,8 @@ class KernelEmitter {
   IR add(IR x, IR y);
   IR mul(IR x, int64_t y);
   IR min(IR x, IR y);  // signed
+  /// The vector with its lanes `by` further on; what comes from beyond its ends is anything.
+  IR moved(IR vector, IR by);
   /// The lanes of a vector made one, half by half.
   IR fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine);
   /// Vectors of one type, one after the other.

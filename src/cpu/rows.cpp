@@ -40,7 +40,8 @@ class RowsEmitter {
     bool chained = llvm::any_of(f_.roles, [](auto& r) { return isa<ExpOp, TanhOp, LogisticOp, CustomCallOp, LogOp, SineOp, CosineOp, ReduceOp>(r.first); });
     bool random = llvm::any_of(f_.roles, [](auto& r) { return is_random_bits(r.first); });  // whose blocks are four vectors
     if (((chained && f_.roles.size() < 40) || random) && (flat_ ? columns_ >= kChunk : columns_ % (2 * wide) == 0)) wide *= 2;
-    lanes_ = columns_ % wide == 0 || columns_ >= 4 * wide ? wide : columns_ >= k_.target.lanes ? k_.target.lanes : 1;
+    half_ = k_.target.lanes / 2;
+    lanes_ = columns_ % wide == 0 || columns_ >= 4 * wide ? wide : columns_ >= k_.target.lanes ? k_.target.lanes : columns_ >= half_ ? half_ : 1;
     // A lane holds 4 bytes at most; wider elements take more registers and libm calls.
     for (auto& [op, role] : f_.roles)
       if (element(op->getResult(0)).getIntOrFloatBitWidth() == 64 && shaped(op->getResult(0)).getRank() > 0) lanes_ = std::min(lanes_, k_.target.lanes);
@@ -241,40 +242,38 @@ class RowsEmitter {
       });
     };
     std::vector<ElementEmitter> scalar;
-    // Full vectors first, then what is left one by one.
-    IRs vectors, scalars;
+    IRs scalars;
     for (Visit& visit : visits) {
       scalar.push_back(emitter(visit));
       if (visit.walk == 0) finish_level(visit, scalar.back(), 0);
-      for (ReduceOp r : walks_[visit.walk].reductions) {
-        Operation* reducer = simple_reducer(r.getBody().front());
-        auto* type = k_.compute_type(element(r.getInputs()[0]));
-        vectors.push_back(neutral(k_, reducer, k_.vector(type, lanes_)));
-        if (notes_nan(r)) vectors.push_back(llvm::Constant::getNullValue(k_.vector(k_.b.getInt32Ty(), lanes_ / 2)));
-        scalars.push_back(neutral(k_, reducer, type));
-      }
+      for (ReduceOp r : walks_[visit.walk].reductions) scalars.push_back(neutral(k_, simple_reducer(r.getBody().front()), k_.compute_type(element(r.getInputs()[0]))));
     }
-    IR split = lo;
-    if (lanes_ > 1) {
-      IR count = k_.b.CreateSub(hi, lo);
-      split = k_.b.CreateAdd(lo, k_.b.CreateAnd(count, k_.i64(-int64_t(lanes_))));
-      vectors = walk(visits, lo, split, lanes_, vectors);
-      const IR* next = vectors.begin();
+    auto vectors = [&](int lanes) {
+      IRs sums;
+      for (Visit& visit : visits)
+        for (ReduceOp r : walks_[visit.walk].reductions) {
+          sums.push_back(neutral(k_, simple_reducer(r.getBody().front()), k_.vector(k_.compute_type(element(r.getInputs()[0])), lanes)));
+          if (notes_nan(r)) sums.push_back(llvm::Constant::getNullValue(k_.vector(k_.b.getInt32Ty(), lanes / 2)));
+        }
+      IR split = k_.b.CreateAdd(lo, k_.b.CreateAnd(k_.b.CreateSub(hi, lo), k_.i64(-int64_t(lanes))));
+      sums = walk(visits, lo, split, lanes, sums);
+      const IR* next = sums.begin();
       IR* folded = scalars.begin();
       for (auto [i, visit] : llvm::enumerate(visits))
         for (ReduceOp r : walks_[visit.walk].reductions) {
           Operation* reducer = simple_reducer(r.getBody().front());
-          if (notes_nan(r)) {
-            *folded = k_.fold(next[0], lanes_, [&](IR x, IR y) { return extreme(reducer, x, y); });
-            *folded = nan_if_noted(next[1], *folded);
-            next += 2;
-          } else {
-            *folded = fold_lanes(k_, scalar[i], reducer, *next++, lanes_);
-          }
+          IR sum = *next++;
+          sum = notes_nan(r) ? nan_if_noted(*next++, k_.fold(sum, lanes, [&](IR x, IR y) { return extreme(reducer, x, y); })) : fold_lanes(k_, scalar[i], reducer, sum, lanes);
+          *folded = scalar[i].compute(reducer, {*folded, sum});
           ++folded;
         }
-    }
-    if (lanes_ == 1 || flat_ || columns_ % lanes_ != 0) scalars = walk(visits, split, hi, 1, scalars);
+      lo = split;
+    };
+    // Full vectors first, of what is left halves of one, then the rest one by one.
+    int64_t left = flat_ ? 1 : columns_ % lanes_;
+    if (lanes_ > 1) vectors(lanes_);
+    if (half_ > 1 && left >= half_) vectors(half_), left %= half_;
+    if (lanes_ == 1 || left) scalars = walk(visits, lo, hi, 1, scalars);
     const IR* sum = scalars.begin();
     for (auto [i, visit] : llvm::enumerate(visits)) {
       for (ReduceOp r : walks_[visit.walk].reductions) {
@@ -393,7 +392,7 @@ class RowsEmitter {
   const Fusion& f_;
   size_t rank_ = 0;
   int64_t rows_ = 1, columns_ = 1;
-  int lanes_ = 1;
+  int lanes_ = 1, half_ = 1;
   int64_t lanes_of_index_ = 1;
   bool flat_ = false, overlaps_ = false;
   SmallVector<Walk> walks_;

@@ -1,0 +1,31 @@
+# Rows of windows that are longer than vectors, whose first and last windows reach beyond the image.
+import pytest
+import torch
+import torch.nn.functional as F
+import torch_cresset  # noqa: F401
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("size", [24, 56, 57, 112])
+@pytest.mark.parametrize("kernel, stride, padding, dilation", [(3, 2, 1, 1), (2, 2, 0, 1), (3, 1, 1, 1), (5, 3, 2, 1), (3, 4, 1, 2)])
+def test_pools(kernel, stride, padding, dilation, size, dtype):
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 9, size).to(dtype) - 5
+    x[0, 0, 0, 0] = x[1, 0, 8, size - 1] = float("nan")
+    on_device = x.to("cresset")
+    pools = [lambda x: F.max_pool2d(x, kernel, stride, padding, dilation), lambda x: F.max_pool2d(x * 2, kernel, stride, padding, dilation)]
+    if dilation == 1:
+        pools.append(lambda x: F.avg_pool2d(x, kernel, stride, padding, count_include_pad=False))
+    for pool in pools:
+        torch.testing.assert_close(pool(on_device).cpu(), pool(x), equal_nan=True)
+    best, places = F.max_pool2d(on_device, kernel, stride, padding, dilation, return_indices=True)
+    wanted = F.max_pool2d(x, kernel, stride, padding, dilation, return_indices=True)
+    torch.testing.assert_close((best.cpu(), places.cpu()), wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5])
+def test_steps_through_padding(step):
+    x = torch.randn(5, 203)
+    for low, high in ((5, 70), (40, -7), (-3, 400)):
+        f = lambda x: F.pad(x, (low, high), value=3)[:, 2::step] + 1
+        torch.testing.assert_close(f(x.to("cresset")).cpu(), f(x))
