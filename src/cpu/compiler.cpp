@@ -63,8 +63,8 @@ class NativeProgram final : public Program {
     for (auto& [at, input] : input_slots) table[at] = inputs[input];
     for (auto& [at, output] : output_slots) table[at] = outputs[output];
     Arena arena(stats_.arena_bytes);
-    if (arena.data() != arena_seen)
-      for (auto& [at, offset] : arena_slots) table[at] = arena.data() + offset;
+    if (arena.data() != arena_seen || is_guarded())
+      for (auto& [at, offset, bytes] : arena_slots) table[at] = arena.at(offset, bytes);
     arena_seen = arena.data();
     if (profiling) {
       for (size_t i = 0; i < launches.size(); ++i) {
@@ -78,8 +78,8 @@ class NativeProgram final : public Program {
     for (const Copy& copy : copies) {
       const void* from = copy.from.kind == Place::Input      ? inputs[copy.from.index]
                          : copy.from.kind == Place::Output   ? outputs[copy.from.index]
-                         : copy.from.kind == Place::Constant ? constants[copy.from.index].data()
-                                                             : arena.data() + copy.from.index;
+                         : copy.from.kind == Place::Constant ? constants[copy.from.index]->data()
+                                                             : arena.at(copy.from.index, copy.bytes);
       std::memmove(outputs[copy.output], from, copy.bytes);
     }
   }
@@ -113,8 +113,8 @@ class NativeProgram final : public Program {
       Place place = plan.places.lookup(v);
       if (place.kind == Place::Input) input_slots.push_back({table.size(), place.index});
       if (place.kind == Place::Output) output_slots.push_back({table.size(), place.index});
-      if (place.kind == Place::Arena) arena_slots.push_back({table.size(), place.index});
-      table.push_back(place.kind == Place::Constant ? constants[place.index].data() : nullptr);
+      if (place.kind == Place::Arena) arena_slots.push_back({table.size(), size_t(place.index), size_t(value_bytes(v))});
+      table.push_back(place.kind == Place::Constant ? constants[place.index]->data() : nullptr);
     }
   }
 
@@ -124,10 +124,11 @@ class NativeProgram final : public Program {
   std::vector<Launch> launches;
   std::vector<std::string> labels;                                // of the launches, for profiles
   std::vector<void*> table;                                       // every launch's buffers, one after the other
-  std::vector<std::pair<size_t, int64_t>> input_slots, output_slots, arena_slots;  // position in the table; number of the input or output, offset in the arena
+  std::vector<std::pair<size_t, int64_t>> input_slots, output_slots;  // position in the table; number of the input or output
+  std::vector<std::tuple<size_t, size_t, size_t>> arena_slots;          // position in the table; offset in the arena, bytes
   char* arena_seen = nullptr;  // what the table says
   std::vector<Copy> copies;
-  std::vector<std::vector<char>> constants;
+  std::vector<BufferPtr> constants;
 };
 
 // What a kernel does, in short: its kind, the types it works on, its operations.
@@ -378,6 +379,15 @@ std::vector<char> bytes_of(DenseElementsAttr value) {
   return bytes;
 }
 
+// Not among the memory that tensors use, unless it is to be guarded.
+BufferPtr constant_of(DenseElementsAttr value) {
+  auto bytes = std::make_shared<std::vector<char>>(bytes_of(value));
+  if (!is_guarded()) return Buffer::wrap(bytes->data(), bytes->size(), bytes);
+  auto buffer = Buffer::allocate(bytes->size());
+  std::memcpy(buffer->data(), bytes->data(), bytes->size());
+  return buffer;
+}
+
 Port port_of(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   Port port;
@@ -477,7 +487,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   delay_overwriting(main, *fusions, aliased);
   BufferPlan plan = plan_buffers(main, *fusions, aliased);
 
-  for (Value v : plan.constants) program->constants.push_back(bytes_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
+  for (Value v : plan.constants) program->constants.push_back(constant_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
   program->copies = plan.copies;
 
   std::vector<std::string> keys, shapes;

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "cpu/element.h"
+#include "runtime/arena.h"
 
 namespace cresset::cpu {
 
@@ -135,6 +136,7 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
       plan.places[v] = {Place::Arena, arena.take(bytes)};
       if (!held.count(v)) dying[last_read.count(v) ? std::max(last_read[v], int(i)) : int(i)].push_back(v);
     }
+    if (is_guarded()) continue;
     for (Value v : dying[i]) arena.give(plan.places[v].index, rounded(value_bytes(v)));
   }
   plan.arena_bytes = arena.end();

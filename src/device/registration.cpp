@@ -1,12 +1,17 @@
 // PrivateUse1 becomes "cresset": one device without streams of its own, storages that are cells.
 #include <ATen/ATen.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/StorageImpl.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include <mutex>
+#include <unordered_map>
+
 #include "device/convert.h"
 #include "device/generator.h"
+#include "runtime/arena.h"
 #include "runtime/buffer.h"
 #include "trace/cell.h"
 #include "trace/step.h"
@@ -89,6 +94,34 @@ struct Allocator final : c10::DeviceAllocator {
   void resetPeakStats(DeviceIndex) override { reset_peak_memory(); }
 };
 
+// With CRESSET_GUARD the CPU's tensors are guarded, too: programs of torch.compile read them where they are.
+class GuardedAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    auto buffer = Buffer::allocate(bytes);
+    void* data = buffer->data();
+    std::lock_guard lock(mutex());
+    live()[data] = std::move(buffer);
+    return {data, data, &release, Device(DeviceType::CPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+  void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
+
+ private:
+  static void release(void* data) {
+    std::lock_guard lock(mutex());
+    live().erase(data);
+  }
+  static std::mutex& mutex() {
+    static auto* m = new std::mutex;
+    return *m;
+  }
+  static std::unordered_map<void*, BufferPtr>& live() {
+    static auto* all = new std::unordered_map<void*, BufferPtr>;
+    return *all;
+  }
+};
+
 c10::intrusive_ptr<c10::StorageImpl> make_cell(c10::StorageImpl::use_byte_size_t, c10::SymInt bytes, c10::DataPtr, c10::Allocator*, bool resizable) {
   return c10::make_intrusive<trace::Cell>(std::move(bytes), trace::device_allocator(), resizable);
 }
@@ -96,6 +129,7 @@ c10::intrusive_ptr<c10::StorageImpl> make_cell(c10::StorageImpl::use_byte_size_t
 const bool registered = [] {
   c10::register_privateuse1_backend("cresset");
   c10::SetAllocator(kType, trace::device_allocator());
+  if (is_guarded()) c10::SetCPUAllocator(new GuardedAllocator, 1);
   c10::SetStorageImplCreate(kType, &make_cell);
   at::RegisterPrivateUse1HooksInterface(new Hooks);
   return true;

@@ -48,7 +48,7 @@ void unmap_guarded(void* block, size_t size) {
 
 // Blocks are rounded up to one of eight sizes in each octave, so that a freed block fits the next request of about its size.
 size_t rounded(size_t size) {
-  if (guard() != Guard::None) return size;
+  if (is_guarded()) return size;
   if (size <= 512) return (size + kAlignment - 1) / kAlignment * kAlignment + (size == 0) * kAlignment;
   size_t octave = size_t(1) << (63 - __builtin_clzll(size));
   size_t step = octave / 8;
@@ -58,7 +58,7 @@ size_t rounded(size_t size) {
 class Pool {
  public:
   void* take(size_t size) {
-    if (guard() != Guard::None) {
+    if (is_guarded()) {
       void* block = map_guarded(size);
       std::lock_guard lock(mutex_);
       note(size);
@@ -90,7 +90,7 @@ class Pool {
   void give(void* block, size_t size) {
     std::lock_guard lock(mutex_);
     stats_.in_use -= size;
-    if (guard() != Guard::None) return unmap_guarded(block, size);
+    if (is_guarded()) return unmap_guarded(block, size);
     if (stats_.cached + size > kCacheLimit) {
       std::free(block);
       return;
@@ -117,7 +117,6 @@ class Pool {
     return {take(size), size};
   }
   void take_back(void* arena, size_t size) {
-    if (guard() != Guard::None) return give(arena, size);
     std::lock_guard lock(mutex_);
     stats_.in_use -= size;
     stats_.cached += size;
@@ -183,8 +182,8 @@ Buffer::~Buffer() {
 }
 
 Arena::Arena(size_t bytes) {
-  if (!bytes) return;
-  auto [block, size] = pool().lend(guard() != Guard::None ? bytes : (bytes + kHugePage - 1) / kHugePage * kHugePage);
+  if (!bytes || is_guarded()) return;
+  auto [block, size] = pool().lend((bytes + kHugePage - 1) / kHugePage * kHugePage);
   data_ = static_cast<char*>(block);
   size_ = size;
   scribble(data_, bytes);
@@ -192,6 +191,15 @@ Arena::Arena(size_t bytes) {
 Arena::~Arena() {
   if (data_) pool().take_back(data_, size_);
 }
+
+char* Arena::at(size_t offset, size_t bytes) {
+  if (!is_guarded()) return data_ + offset;
+  auto& piece = pieces_[offset];
+  if (!piece) piece = Buffer::allocate(bytes);
+  return static_cast<char*>(piece->data());
+}
+
+bool is_guarded() { return guard() != Guard::None; }
 
 void scribble(void* memory, size_t bytes) {
   static const bool wanted = [] {

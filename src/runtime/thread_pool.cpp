@@ -69,6 +69,12 @@ void set_num_threads(int count) { threads() = std::max(1, count); }
 int num_threads() { return threads(); }
 
 void* thread_scratch(size_t bytes) {
+  if (is_guarded()) {
+    thread_local std::shared_ptr<Buffer> exact;
+    size_t lines = (bytes + 63) / 64 * 64;
+    if (!exact || exact->size() != lines) exact = Buffer::allocate(lines);
+    return exact->data();
+  }
   struct Free {
     void operator()(void* p) const { std::free(p); }
   };

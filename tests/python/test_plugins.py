@@ -336,12 +336,18 @@ def test_a_mistake_in_the_environment():
     assert "cresset: composite filter 'aten.gelo': there is no such composite; did you mean aten.gelu?" in result.stderr
 
 
-def test_a_kernel_that_writes_beyond_its_array_is_seen(build):
+@pytest.mark.parametrize("access, call", [
+    ("((float*)r[0])[100] = 1;", "F.silu(x.to('cresset')).cpu()"),
+    ("((float*)r[0])[100] = 1;", "F.silu(x.to('cresset')).mul(2).cpu()"),
+    ("((float*)r[0])[0] = ((const float*)o[0])[100];", "torch.compile(F.silu, backend='cresset')(x)"),
+], ids=["result", "temporary", "input of torch.compile"])
+def test_a_kernel_that_goes_beyond_its_array_is_seen(build, access, call):
     code = GOOD.replace("card is on fire", "").replace("burning", "careless")
-    library = build(code.replace('snprintf(error, n, "the "); return 1;', "((float*)r[0])[100] = 1; return 0;"), "careless")
+    library = build(code.replace('snprintf(error, n, "the "); return 1;', f"{access} return 0;"), "careless")
     script = f"""
 torch_cresset.load_plugin({str(library)!r})
-F.silu(torch.randn(100).to("cresset")).cpu()
+x = torch.randn(100)
+{call}
 print("not seen")
 """
     careless = {end: run(script, CRESSET_GUARD=end) for end in ("", "end")}
