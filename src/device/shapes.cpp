@@ -214,6 +214,12 @@ Layouts reflection_pad2d(const at::Tensor& self, at::IntArrayRef padding) {
   }
   return {contiguous(sizes, self.scalar_type())};
 }
+Layouts channel_shuffle(const at::Tensor& self, int64_t groups) {
+  TORCH_CHECK(self.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes ", self.sizes());
+  TORCH_CHECK(groups > 0, "Number of groups to divide channels in must be positive. Value of groups:", groups);
+  TORCH_CHECK(self.size(1) % groups == 0, "Number of channels must be divisible by groups. Got ", self.size(1), " channels and ", groups, " groups.");
+  return {like(at::empty(self.sizes(), self.options().device(at::kMeta).memory_format(self.suggest_memory_format())))};
+}
 Layouts im2col(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride) {
   for (at::IntArrayRef pair : {kernel_size, dilation, padding, stride}) TORCH_CHECK(pair.size() == 2, "im2col: expected kernel_size, dilation, padding and stride of 2 numbers, got ", pair);
   at::native::im2col_shape_check(self, at::Tensor(), kernel_size[0], kernel_size[1], dilation[0], dilation[1], padding[0], padding[1], stride[0], stride[1]);

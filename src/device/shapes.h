@@ -34,6 +34,7 @@ Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::o
                     std::optional<at::ScalarType> out_dtype);
 Layouts dot(const at::Tensor& self, const at::Tensor& tensor);
 Layouts stack(at::TensorList tensors, int64_t dim);
+Layouts channel_shuffle(const at::Tensor& self, int64_t groups);
 
 Layouts native_layer_norm(const at::Tensor& input, at::IntArrayRef normalized_shape, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                           double eps);

@@ -19,6 +19,9 @@ inline Value scaled(Builder& b, Value v, const Scalar& s) { return b.is(s, 1) ? 
 /// Quotient rounded to the smaller integer; for floating point by remainder, as torch.floor_divide does.
 Value floor_quotient(Builder& b, Value x, Value y);
 
+/// log(e^x + e^y) of operands of one type.
+Value log_of_sum(Builder& b, Value x, Value y);
+
 /// Rounded to the result's dtype, as the CPU's kernels round a number of more precision that they don't compute with as it is.
 inline Value narrowed(Builder& b, Value v) { return b.convert(v, b.result_element()); }
 

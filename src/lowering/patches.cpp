@@ -56,6 +56,26 @@ struct Windows {
   }
 };
 
+// The sum of all windows, each where it was: dimensions [kernel, count] from `dim` on become [size]. Few places of a window are slices with gaps, added.
+Value put_windows_back(Builder& b, Value x, int64_t dim, const Windows& w) {
+  constexpr int64_t kMost = 8;
+  Dims shape(shape_of(x));
+  shape.erase(shape.begin() + dim);
+  if (w.kernel > kMost) {
+    shape[dim] *= w.kernel;
+    return put_back(b, b.reshape(x, shape), dim, w.index(), w.size);
+  }
+  Dims low(shape.size(), 0), high(low), gaps(low);
+  gaps[dim] = w.stride - 1;
+  Value sum;
+  for (int64_t k = 0; k < w.kernel; ++k) {
+    low[dim] = k * w.dilation, high[dim] = w.size - 1 - low[dim] - (w.count - 1) * w.stride;
+    Value part = b.pad(b.reshape(b.slice(x, dim, k, k + 1), shape), 0, low, high, gaps);
+    sum = sum ? b.add(sum, part) : part;
+  }
+  return sum;
+}
+
 }  // namespace
 
 Value reflection_pad1d(Builder& b, Value self, llvm::ArrayRef<int64_t> padding) { return padded(b, self, padding, reflected); }
@@ -81,8 +101,7 @@ Value col2im(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, llvm::
   Windows rows(0, output_size[0], kernel_size, dilation, padding, stride), columns(1, output_size[1], kernel_size, dilation, padding, stride);
   int64_t n = rank_of(self) == 3 ? shape_of(self)[0] : 1, c = shape_of(self)[rank_of(self) - 2] / (rows.kernel * columns.kernel);
   Value x = b.reshape(b.upcast(self), {n, c, rows.kernel, columns.kernel, rows.count, columns.count});
-  x = b.reshape(b.transpose(x, {0, 1, 2, 4, 3, 5}), {n, c, rows.kernel * rows.count, columns.kernel * columns.count});
-  x = put_back(b, put_back(b, x, 3, columns.index(), columns.size), 2, rows.index(), rows.size);
+  x = put_windows_back(b, put_windows_back(b, b.transpose(x, {0, 1, 2, 4, 3, 5}), 4, columns), 2, rows);
   x = b.slice(b.slice(x, 2, padding[0], padding[0] + output_size[0]), 3, padding[1], padding[1] + output_size[1]);
   return b.reshape(b.convert(x, b.result_element()), b.result_shape());
 }

@@ -7,6 +7,11 @@
 
 namespace cresset::lowering {
 
+Value log_of_sum(Builder& b, Value x, Value y) {
+  Value m = b.max(x, y), sum = b.add(m, b.create<hlo::Log1pOp>(b.exp(b.neg(b.abs(b.sub(x, y))))));
+  Value infinite = b.compare(Direction::EQ, b.abs(x), b.like(std::numeric_limits<double>::infinity(), x));
+  return b.select(b.logical_and(b.compare(Direction::EQ, x, y), infinite), x, sum);
+}
 Value floor_quotient(Builder& b, Value x, Value y) {
   Value zero = b.like(0, x);
   if (is_floating(x)) {

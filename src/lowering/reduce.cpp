@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "generated/lowerings.h"
+#include "lowering/elementwise.h"
 
 namespace cresset::lowering::aten {
 namespace {
@@ -180,6 +181,9 @@ Value cumsum(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> 
 }
 Value cumprod(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> dtype) {
   return cumulative(b, self, dim, 1, [&](Value x, Value y) { return b.mul(x, y); });
+}
+Value _logcumsumexp(Builder& b, Value self, int64_t dim) {
+  return cumulative(b, self, dim, -std::numeric_limits<double>::infinity(), [&](Value x, Value y) { return log_of_sum(b, x, y); });
 }
 // The extreme element so far and where it is: the last of equal ones, and nan before all numbers.
 static Values cumulative_extreme(Builder& b, Value self, int64_t dim, bool max) {

@@ -1,4 +1,6 @@
 // Joining, moving and indexing.
+#include <numeric>
+
 #include "generated/lowerings.h"
 
 namespace cresset::lowering::aten {
@@ -85,6 +87,14 @@ Value roll(Builder& b, Value self, llvm::ArrayRef<int64_t> shifts, llvm::ArrayRe
     if (shift) x = b.concatenate({b.slice(x, d, n - shift, n), b.slice(x, d, 0, n - shift)}, d);
   }
   return b.reshape(x, shape_of(self));
+}
+Value channel_shuffle(Builder& b, Value self, int64_t groups) {
+  Dims shape(shape_of(self)), order(shape.size() + 1);
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[1], order[2]);
+  shape[1] /= groups;
+  shape.insert(shape.begin() + 1, groups);
+  return b.reshape(b.transpose(b.reshape(self, shape), order), b.result_shape());
 }
 Value repeat(Builder& b, Value self, llvm::ArrayRef<int64_t> repeats) {
   // [r0, 1, r1, n1, …] over [1, n0, …]

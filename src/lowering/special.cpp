@@ -198,10 +198,7 @@ Value isposinf(Builder& b, Value self) { return is_floating(self) ? b.compare(Di
 Value isneginf(Builder& b, Value self) { return is_floating(self) ? b.compare(Direction::EQ, self, b.like(-kInfinity, self)) : false_like(b, self); }
 
 Value logaddexp(Builder& b, Value self, Value other) {
-  return elementwise(b, [&](Value x, Value y) {
-    Value m = b.max(x, y), sum = b.add(m, log1p_of(b, b.exp(b.neg(b.abs(b.sub(x, y))))));
-    return b.select(b.logical_and(b.compare(Direction::EQ, x, y), is_infinite(b, x)), x, sum);
-  }, narrowed(b, self), narrowed(b, other));
+  return elementwise(b, [&](Value x, Value y) { return log_of_sum(b, x, y); }, narrowed(b, self), narrowed(b, other));
 }
 Value hypot(Builder& b, Value self, Value other) {
   return elementwise(b, [&](Value x, Value y) {

@@ -226,6 +226,31 @@ def test_a_number_is_rounded_to_bfloat16_where_the_cpu_does(operator):
     torch.testing.assert_close(actual, expected)
 
 
+@pytest.mark.parametrize("kernel, dilation, padding, stride", [((3, 3), (1, 1), (1, 1), (1, 1)), ((2, 3), (2, 1), (0, 1), (1, 2)), ((4, 4), (1, 1), (0, 0), (4, 4)), ((9, 2), (1, 2), (4, 0), (1, 3))])
+def test_columns_become_an_image(kernel, dilation, padding, stride):
+    columns = F.unfold(torch.randn(2, 3, 17, 14), kernel, dilation, padding, stride)
+    same(lambda x: F.fold(x, (17, 14), kernel, dilation, padding, stride), columns)
+    assert not fallbacks()
+
+
+@pytest.mark.parametrize("x, groups", [(torch.randn(2, 6, 5), 3), (torch.randn(1, 4, 2, 3, 2), 2), (torch.randn(2, 4, 5, 6).contiguous(memory_format=torch.channels_last), 2)])
+def test_channel_shuffle(x, groups):
+    same(lambda x: F.channel_shuffle(x, groups), x)
+    same(lambda x: torch.autograd.grad(F.channel_shuffle(x, groups).square().sum(), x)[0], x.requires_grad_())
+    assert not fallbacks()
+    with pytest.raises(RuntimeError, match="Number of channels must be divisible by groups"):
+        F.channel_shuffle(x.detach().to("cresset"), 5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_cumulative_logarithms_of_sums(dtype):
+    inf, nan = torch.inf, torch.nan
+    for x in (10 * torch.randn(5, 37), torch.tensor([[-inf, -inf, 1, 2, inf, 3], [1, -inf, inf, inf, -inf, 2], [1, 2, 3, nan, 4, inf]]), torch.randn(0, 3), torch.tensor(2.0)):
+        for dim in (0, -1):
+            same(lambda x: x.logcumsumexp(dim), x.to(dtype))
+    assert not fallbacks()
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.uint8, torch.bool])
 @pytest.mark.parametrize("name", ["cummax", "cummin"])
 def test_cumulative_extremes(name, dtype):
