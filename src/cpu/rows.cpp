@@ -114,7 +114,7 @@ class RowsEmitter {
       for (ReduceOp r : walk.reductions) need(r.getInputs()[0]);
       for (Operation* op : needed) {
         auto [it, fresh] = first_walk.insert({op, int(w)});
-        if (!fresh && f_.roles.lookup(op) == Fusion::Element && is_costly(op)) kept_.insert({op->getResult(0), {it->second, 0}});
+        if (!fresh && f_.roles.lookup(op) == Fusion::Element && (is_costly(op) || is_compared(op))) kept_.insert({op->getResult(0), {it->second, 0}});
       }
     }
     passes_ = walks_.size() - (walks_.size() > 1 && walks_.back().stores.empty() && walks_.back().reductions.empty());
@@ -128,6 +128,15 @@ class RowsEmitter {
     }
     if (scratch > (1 << 20)) kept_.clear(), scratch = 0;
     c_.kernel.scratch_bytes = scratch;
+  }
+
+  // With its own extreme: computed twice it need not be the same, where multiply-adds are contracted in one walk and hoisted out of the other.
+  bool is_compared(Operation* op) {
+    auto uses = [&](auto&& wanted) { return llvm::any_of(op->getUsers(), [&](Operation* user) { return f_.roles.count(user) && wanted(user); }); };
+    return uses([](Operation* user) { return isa<CompareOp>(user); }) && uses([](Operation* user) {
+             auto reduce = dyn_cast<ReduceOp>(user);
+             return reduce && isa<MaxOp, MinOp>(simple_reducer(reduce.getBody().front()));
+           });
   }
 
   // Large outputs go past the caches, so that their lines need not be read first: if they begin with a line and overwrite nothing that has been read just then.

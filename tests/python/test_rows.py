@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from conftest import same
+
 
 def on_device(f, *args):
     return f(*[a.to("cresset") for a in args]).cpu()
@@ -154,3 +156,14 @@ def test_an_index_out_of_range_is_found_wherever_it_is(place, index):
     i.view(-1)[place] = index
     with pytest.raises(RuntimeError, match=f"index {index} lies outside"):
         torch.randn(100, 64).to("cresset").gather(1, i.to("cresset"))
+
+
+def test_an_extreme_is_found_again():
+    """The gradient compares the elements with the extreme: they have to be the same numbers, although a multiply-add is contracted here and not there."""
+
+    def gradient(x):
+        x = x.detach().requires_grad_()
+        (x + x.sum() * 1e-3 + x.exp().clamp(max=3)).amax(-1).sum().backward()
+        return x.grad
+
+    same(gradient, torch.randn(19, 21, 3, 7), rtol=1e-4, atol=1e-4)
