@@ -71,8 +71,8 @@ void KernelEmitter::along(IR count, int lanes, const std::function<void(IR, int)
     when(b.CreateICmpNE(b.CreateAnd(count, i64(part)), i64(0)), [&] { body(b.CreateAnd(count, i64(-2 * int64_t(part))), part); });
 }
 
-void KernelEmitter::prefetch(IR address, bool to_write) {
-  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()}, {address, b.getInt32(to_write), b.getInt32(3), b.getInt32(1)});
+void KernelEmitter::prefetch(IR address, bool to_write, int cache) {
+  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()}, {address, b.getInt32(to_write), b.getInt32(4 - cache), b.getInt32(1)});
 }
 
 void KernelEmitter::when(IR condition, const std::function<void()>& then) {

@@ -56,7 +56,8 @@ class KernelEmitter {
   void loop(IR lo, IR hi, const std::function<void(IR iv)>& body) { loop(lo, hi, 1, body); }
   /// All of [0, count): full vectors first, then what is left by halves of one, a quarter, …; `lanes` are a power of two.
   void along(IR count, int lanes, const std::function<void(IR at, int lanes)>& body);
-  void prefetch(IR address, bool to_write = false);
+  /// Asks for a line of memory, up to the first or the second cache.
+  void prefetch(IR address, bool to_write = false, int cache = 1);
   void when(IR condition, const std::function<void()>& then);
   /// `usual`, or what `rare` makes where the condition holds.
   IR unless(IR condition, IR usual, const std::function<IR()>& rare);

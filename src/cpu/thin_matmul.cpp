@@ -11,7 +11,7 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 
-constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kLinesAhead = 4;
+constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8;
 constexpr int64_t kBytesOfTask = 128 << 10;
 
 class ThinEmitter {
@@ -27,7 +27,8 @@ class ThinEmitter {
   void by_dot_products() {
     int64_t registers = k_.target.registers == 32 ? 24 : 12;
     rows_ = ceil_div(s_.m, ceil_div(s_.m, registers / 3));
-    columns_ = std::min<int64_t>(registers / rows_, 8);
+    // Memory is fastest at one stream: no more columns at once than the arithmetic needs.
+    columns_ = std::min<int64_t>(registers / rows_, !is_beyond_caches() ? 8 : s_.m > 2 ? 3 : 1);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
     block_ = pitch_ = round_up(std::clamp<int64_t>(kBytesOfTask / bytes_of_column, 1, s_.n), columns_);
     run([&](IR batch, IR n0, IR count) {
@@ -99,15 +100,17 @@ class ThinEmitter {
     int64_t line = 64 / element_bytes(s_.b_type), step = vectors_ * p_.lanes;
     IR whole = k_.mul(b_.CreateUDiv(count, k_.i64(step)), step);
     k_.loop(k_.i64(0), whole, step, [&](IR n) {
-      // So many rows at once are more than the hardware follows.
+      // So many rows at once are more than the hardware follows. Tiles of 16 registers are through with a line too soon to wait for L2.
+      bool from_memory = is_beyond_caches() && k_.target.registers == 32;
+      int64_t ahead = from_memory ? 8 : 4;
       for (int64_t d = 0; d < depth; ++d)
-        for (int64_t j = 0; j < step; j += line) prefetch_b(batch, k_.add(k0, k_.i64(d)), b_.CreateAdd(n0, k_.add(n, k_.i64(kLinesAhead * line + j))));
+        for (int64_t j = 0; j < step; j += line) prefetch_b(batch, k_.add(k0, k_.i64(d)), b_.CreateAdd(n0, k_.add(n, k_.i64(ahead * line + j))), from_memory ? 2 : 1);
       add_to_all(n, vectors_, p_.lanes);
     });
     k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes); });
   }
   bool is_beyond_caches() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondCaches; }
-  void prefetch_b(IR batch, IR k, IR n) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n))); }
+  void prefetch_b(IR batch, IR k, IR n, int cache) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n)), false, cache); }
 
   // Shares the columns out; `multiply` leaves a block's sums in scratch.
   void run(const std::function<void(IR batch, IR n0, IR count)>& multiply) {
@@ -132,11 +135,6 @@ class ThinEmitter {
     for (int64_t j = 0; j < columns_; ++j) columns.push_back(k_.min(b_.CreateAdd(n0, k_.add(n, k_.i64(j))), k_.i64(s_.n - 1)));
     // What there are fewer of stays in registers: with the sums and one of the others, all of them are taken.
     bool keep_a = rows_ < columns_;
-    // A column is too short for the hardware to run far enough ahead of the multiply-adds; closer than memory that does not show.
-    bool prefetches = s_.m > 1 && is_beyond_caches();
-    // Each group of rows asks for its share, so that memory is busy all the time.
-    int64_t groups = ceil_div(s_.m, rows_);
-    auto share = [&](IR k) { return groups == 1 ? k : b_.CreateUDiv(b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(rows_)), s_.k), k), k_.i64(groups)); };
     // What lies before a whole vector's end is multiplied in units, the rest element by element.
     auto add = [&](IR k, bool by_vectors, ArrayRef<IR> sums) {
       auto a = [&](int64_t i) { return by_vectors ? p_.row_of_a(batch, rows[i], k, p_.lanes) : p_.load_a(batch, rows[i], k, 1); };
@@ -156,7 +154,7 @@ class ThinEmitter {
     int64_t width = p_.lanes * p_.depth, line = std::max<int64_t>(64 / element_bytes(s_.b_type) / width, 1);  // elements of a vector, vectors of a line
     auto multiply = [&](int64_t from, int64_t to, int64_t vectors, IRs init) {
       return k_.loop(k_.i64(from), k_.i64(to), std::max<int64_t>(width * vectors, 1), init, [&](IR k, ArrayRef<IR> sums) {
-        if (prefetches && vectors == line) for (IR c : columns) prefetch_b(batch, share(k), b_.CreateAdd(c, k_.i64(columns_)));
+        if (vectors == line && is_beyond_caches()) prefetch_columns(batch, m, k, b_.CreateAdd(n0, k_.add(n, k_.i64(columns_))));
         IRs next(sums.begin(), sums.end());
         for (int64_t v = 0; v < vectors; ++v) next = add(k_.add(k, k_.i64(v * width)), true, next);
         return vectors ? next : add(k, false, next);
@@ -170,6 +168,17 @@ class ThinEmitter {
     if (whole < s_.k) totals = multiply(whole, s_.k, 0, totals);
     for (int64_t j = 0; j < columns_; ++j)
       for (int64_t i = 0; i < rows_; ++i) b_.CreateStore(totals[j * rows_ + i], sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j))));
+  }
+
+  // Asks for the columns from n on, each group of rows for its share, so that memory is busy all the time: in the order in which they lie, as one stream, although several are read; and
+  // up to L2, as L1 has too few lines under way for memory, and next to eight rows of A no room for what is not read yet.
+  void prefetch_columns(IR batch, IR m, IR k, IR n) {
+    int64_t lines = ceil_div(columns_, ceil_div(s_.m, rows_));
+    IR first = k_.mul(k_.add(k_.mul(b_.CreateUDiv(m, k_.i64(rows_)), s_.k), k), lines);
+    for (int64_t i = 0; i < lines; ++i) {
+      IR at = k_.add(first, k_.i64(i * 64 / element_bytes(s_.b_type)));
+      prefetch_b(batch, b_.CreateURem(at, k_.i64(s_.k)), b_.CreateAdd(n, b_.CreateUDiv(at, k_.i64(s_.k))), 2);
+    }
   }
 
   void write(IR batch, IR n0, IR count) {

@@ -10,6 +10,7 @@
 // RUN: cresset-run --assembly --cpu=avx512 %t/some_rows.mlir | FileCheck %s --check-prefix=SOME
 // RUN: cresset-run --assembly --cpu=avx512 %t/images.mlir | FileCheck %s --check-prefix=IMAGES
 // RUN: cresset-run --assembly --cpu=avx512 %t/few_rows.mlir | FileCheck %s --check-prefix=FEW
+// RUN: cresset-run --assembly --cpu=avx512 %t/few_rows_far.mlir | FileCheck %s --check-prefix=FAR
 // RUN: cresset-run --assembly --cpu=avx512 %t/rows_along_n.mlir | FileCheck %s --check-prefix=ALONG
 // RUN: cresset-run --assembly --cpu=avx2 %t/rows.mlir | FileCheck %s --check-prefix=ROWS
 // RUN: cresset-run --assembly --cpu=avx512 %t/math.mlir | FileCheck %s --check-prefix=MATH
@@ -89,6 +90,11 @@
 // FEW-NOT: vpmovzxwd {{.*}}zmm
 // FEW-COUNT-24: vdpbf16ps
 // FEW-NOT: {{vdpbf16ps|vpmovzxwd.*zmm}}
+
+// Weights that come from memory are asked for up to L2, a line for each that is multiplied.
+// FAR-NOT: {{prefetch(t0|nta)}}
+// FAR-COUNT-3: prefetcht1
+// FAR-NOT: prefetch
 
 // Eight rows of bf16 by weights along N: their elements are widened before, not in the loop over columns.
 // ALONG-NOT: vpbroadcastd %{{[er].*}}, %zmm
@@ -243,6 +249,12 @@ func.func @main(%a: tensor<36x768xf32>, %b: tensor<768x1024xf32>) -> tensor<36x1
 func.func @main(%x: tensor<1x64x56x56xf32>, %w: tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1], reverse = [0, 0]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x28x28xf32>
   return %0 : tensor<1x64x28x28xf32>
+}
+
+//--- few_rows_far.mlir
+func.func @main(%a: tensor<8x768xf32>, %b: tensor<8192x768xf32>) -> tensor<8x8192xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<8x768xf32>, tensor<8192x768xf32>) -> tensor<8x8192xf32>
+  return %0 : tensor<8x8192xf32>
 }
 
 //--- rows_along_n.mlir
