@@ -187,7 +187,6 @@ class MatmulEmitter {
   // What one block of K adds to the block of C.
   void step(const Block& at) {
     if (!in_place_) p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
-    auto panel = [&](IR n) { return panel_b(n); };
     auto pack_windows = [&](IR from, IR columns) {
       auto panel = [&](IR n) { return panel_b(k_.add(from, n)); };
       s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});

@@ -72,7 +72,7 @@ class RowsEmitter {
     size_t walk;
     IR row;
     Indices index;
-    DenseMap<Value, IR> values;  // of the row, so far
+    DenseMap<Value, IR> values = DenseMap<Value, IR>();  // of the row, so far
   };
 
   // The walk in which each value is known: a reduction's result only after the walk that folds it.
@@ -183,7 +183,7 @@ class RowsEmitter {
 
   void chunk(IR task) {
     IR lo = k_.b.CreateMul(task, k_.i64(kChunk)), hi = k_.min(k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
-    SmallVector<Visit> visits{{0, k_.i64(0), Indices(rank_ - 1, Index{k_.i64(0), 0, int64_t(1) << 40}), {}}};
+    SmallVector<Visit> visits{{0, k_.i64(0), Indices(rank_ - 1, Index{k_.i64(0), 0, int64_t(1) << 40})}};
     pass(visits, lo, hi);
   }
   void row(IR row) {
@@ -209,7 +209,7 @@ class RowsEmitter {
     SmallVector<Visit> visits;
     for (size_t w : walks) {
       IR row = k_.b.CreateSub(first, k_.i64(w));
-      visits.push_back({w, row, delinearise(k_, ArrayRef(f_.shape).drop_back(), row), {}});
+      visits.push_back({w, row, delinearise(k_, ArrayRef(f_.shape).drop_back(), row)});
       if (w == 0) continue;
       for (Value v : values_before(w)) visits.back().values[v] = k_.b.CreateLoad(k_.compute_type(element(v)), slot(v, w));
     }
