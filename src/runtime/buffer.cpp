@@ -10,6 +10,7 @@
 #include <mutex>
 #include <new>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/arena.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t(2) << 20;
+constexpr int kUsesOfHugePages = 8;
 constexpr size_t kCacheLimit = size_t(4) << 30;
 
 // Which end of an array is followed (preceded) by a page that nobody may touch.
@@ -72,16 +74,15 @@ class Pool {
         it->second.pop_back();
         stats_.cached -= size;
         note(size);
-        return block;
+        return used_again(block, size);
       }
     }
     void* block = nullptr;
-    size_t alignment = size >= 2 * kHugePage ? kHugePage : kAlignment;
+    size_t alignment = is_large(size) ? kHugePage : kAlignment;
     if (posix_memalign(&block, alignment, size) != 0) {
       clear();
       if (posix_memalign(&block, alignment, size) != 0) throw std::bad_alloc();
     }
-    if (alignment == kHugePage) madvise(block, size, MADV_HUGEPAGE);
     std::lock_guard lock(mutex_);
     note(size);
     return block;
@@ -91,10 +92,7 @@ class Pool {
     std::lock_guard lock(mutex_);
     stats_.in_use -= size;
     if (is_guarded()) return unmap_guarded(block, size);
-    if (stats_.cached + size > kCacheLimit) {
-      std::free(block);
-      return;
-    }
+    if (stats_.cached + size > kCacheLimit) return release(block);
     stats_.cached += size;
     free_[size].push_back(block);
   }
@@ -109,9 +107,9 @@ class Pool {
         stats_.cached -= held;
         if (held >= size) {
           note(held);
-          return {block, held};
+          return {used_again(block, held), held};
         }
-        std::free(block);
+        release(block);
       }
     }
     return {take(size), size};
@@ -126,8 +124,8 @@ class Pool {
   void clear() {
     std::lock_guard lock(mutex_);
     for (auto& [size, blocks] : free_)
-      for (void* block : blocks) std::free(block);
-    for (auto& [size, arena] : arenas_) std::free(arena);
+      for (void* block : blocks) release(block);
+    for (auto& [size, arena] : arenas_) release(arena);
     free_.clear();
     arenas_.clear();
     stats_.cached = 0;
@@ -143,11 +141,23 @@ class Pool {
   }
 
  private:
+  static bool is_large(size_t size) { return size >= 2 * kHugePage; }
   void note(size_t size) {
     stats_.in_use += size;
     stats_.peak = std::max(stats_.peak, stats_.in_use);
   }
+  // A large block that is used again and again gets huge pages; what it held is lost. Not at once: a first touch of one may take milliseconds, where a host gives memory
+  // by small pages, and what is held for good, as the state of an optimizer, gains nothing by them.
+  void* used_again(void* block, size_t size) {
+    if (is_large(size) && ++uses_[block] == kUsesOfHugePages && madvise(block, size, MADV_HUGEPAGE) == 0) madvise(block, size, MADV_DONTNEED);
+    return block;
+  }
+  void release(void* block) {
+    uses_.erase(block);
+    std::free(block);
+  }
   std::mutex mutex_;
+  std::unordered_map<void*, int> uses_;  // of large blocks
   std::map<size_t, std::vector<void*>> free_;
   std::vector<std::pair<size_t, void*>> arenas_;  // idle, the largest last
   MemoryStats stats_;

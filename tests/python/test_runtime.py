@@ -213,3 +213,26 @@ def test_nothing_beyond_an_array_is_touched(end):
     print("right")
     """
     assert run(script, CRESSET_GUARD=end, CRESSET_CACHE_DIR="").strip().endswith("right")
+
+
+def test_large_blocks_get_huge_pages_once_they_are_used_often():
+    """At once they would make a first call slow where a host gives memory by small pages."""
+    if "[never]" in open("/sys/kernel/mm/transparent_hugepage/enabled").read():
+        pytest.skip("huge pages are switched off: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+    script = """
+    import torch, torch_cresset
+    def huge():
+        return next(int(line.split()[1]) for line in open("/proc/self/smaps_rollup") if line.startswith("AnonHugePages")) // 1024
+    x = torch.randn(1024, 4096).to("cresset")
+    def used(times):
+        for _ in range(times):
+            y = x + 1
+            torch.cresset.synchronize()
+        torch.testing.assert_close(y.cpu(), x.cpu() + 1)
+        del y
+        return huge()
+    start = huge()
+    print(used(3) - start, used(20) - start)
+    """
+    first, later = map(int, run(script).split())
+    assert first < 8 <= later
