@@ -306,8 +306,6 @@ class ImplicitProduct {
     return llvm::all_of(g_.axes, [](const Axis& a) { return a.base_dilation == 1 && (a.window - 1) * a.dilation < a.in; });
   }
   void pack_inside(const MatmulSpec::Block& p, IR address, const Lanes& at, IR channel, IR channels) {
-    SmallVector<int> even;  // the second vector ends with the last element that is wanted
-    for (int i = 0; i < p.lanes; ++i) even.push_back(2 * i + (2 * i >= p.lanes));
     k_.loop(k_.i64(0), channels, [&](IR c) {
       IR base = channel_base(p.batch, k_.add(channel, c));
       std::function<void(size_t d, IR row, IR offset)> places = [&](size_t d, IR row, IR offset) {
@@ -315,8 +313,7 @@ class ImplicitProduct {
           const Axis& a = g_.axes[d];
           return k_.loop(k_.i64(0), k_.i64(a.window), [&](IR i) { places(d + 1, k_.add(k_.mul(row, a.window), i), k_.add(offset, k_.mul(i, a.dilation * a.in_stride))); });
         }
-        IR v = k_.load(read_, base, offset, p.lanes);
-        if (g_.axes.back().step == 2) v = b_.CreateShuffleVector(v, k_.load(read_, base, k_.add(offset, k_.i64(p.lanes - 1)), p.lanes), even);
+        IR v = k_.load_strided(read_, base, offset, p.lanes, g_.axes.back().step);
         b_.CreateAlignedStore(convert(v), b_.CreateInBoundsGEP(packed_, address, k_.mul(row, p.width)), llvm::Align(4));
       };
       places(0, c, at.first);

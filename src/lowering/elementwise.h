@@ -19,6 +19,9 @@ inline Value scaled(Builder& b, Value v, const Scalar& s) { return b.is(s, 1) ? 
 /// Quotient rounded to the smaller integer; for floating point by remainder, as torch.floor_divide does.
 Value floor_quotient(Builder& b, Value x, Value y);
 
+/// Of a floating-point operand, either sign.
+Value is_infinite(Builder& b, Value x);
+
 /// log(e^x + e^y) of operands of one type.
 Value log_of_sum(Builder& b, Value x, Value y);
 

@@ -7,10 +7,10 @@
 
 namespace cresset::lowering {
 
+Value is_infinite(Builder& b, Value x) { return b.compare(Direction::EQ, b.abs(x), b.like(std::numeric_limits<double>::infinity(), x)); }
 Value log_of_sum(Builder& b, Value x, Value y) {
   Value m = b.max(x, y), sum = b.add(m, b.create<hlo::Log1pOp>(b.exp(b.neg(b.abs(b.sub(x, y))))));
-  Value infinite = b.compare(Direction::EQ, b.abs(x), b.like(std::numeric_limits<double>::infinity(), x));
-  return b.select(b.logical_and(b.compare(Direction::EQ, x, y), infinite), x, sum);
+  return b.select(b.logical_and(b.compare(Direction::EQ, x, y), is_infinite(b, x)), x, sum);
 }
 Value floor_quotient(Builder& b, Value x, Value y) {
   Value zero = b.like(0, x);

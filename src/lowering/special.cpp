@@ -16,7 +16,6 @@ Value log1p_of(Builder& b, Value x) { return b.create<hlo::Log1pOp>(x); }
 Value expm1_of(Builder& b, Value x) { return b.create<hlo::Expm1Op>(x); }
 Value atan2_of(Builder& b, Value y, Value x) { return b.create<hlo::Atan2Op>(y, x); }
 Value is_nan(Builder& b, Value x) { return b.compare(Direction::NE, x, x); }
-Value is_infinite(Builder& b, Value x) { return b.compare(Direction::EQ, b.abs(x), b.like(kInfinity, x)); }
 Value false_like(Builder& b, Value x) { return b.constant(c10::Scalar(false), b.ops.getI1Type(), shape_of(x)); }
 Value negative(Builder& b, Value x) { return b.compare(Direction::LT, x, zero_like(b, x)); }
 Value with_sign_of(Builder& b, Value magnitude, Value x) { return b.select(negative(b, x), b.neg(magnitude), magnitude); }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <map>
-#include <memory>
 
 #include "runtime/buffer.h"
 
@@ -23,7 +22,7 @@ class Arena {
  private:
   char* data_ = nullptr;
   size_t size_ = 0;
-  std::map<size_t, std::shared_ptr<Buffer>> pieces_;  // with CRESSET_GUARD
+  std::map<size_t, BufferPtr> pieces_;  // with CRESSET_GUARD
 };
 
 /// Whether CRESSET_GUARD is set. Then temporaries share no memory, and they, constants, kernels' scratch memory and PyTorch's CPU tensors are guarded as arrays are.
