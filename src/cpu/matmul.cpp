@@ -232,8 +232,6 @@ class MatmulEmitter {
     }
   }
 
-  // A result from here on is not written where it was found: a first convolution of 12 MB gains a twentieth if its lines are asked for.
-  static constexpr int64_t kBytesBeyondL2 = 4 << 20;
   void tile(const Block& at, IR m, IR n) {
     auto* vector = k_.vector(p_.type, p_.lanes);
     IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin);
@@ -258,6 +256,7 @@ class MatmulEmitter {
     };
     if (keeps_block())
       for (int64_t at = 0; at < mr_ * nr_ * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
+    // A large result is not written where it was found: a first convolution of 12 MB gains a twentieth if its lines are asked for.
     bool writes_memory = (s_.groups == MatmulSpec::Rows ? 1 : s_.batch) * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondL2;
     if (s_.prefetch && !by_rows() && (s_.streams > 1 || writes_memory)) {
       // The last element of each line: where rows begin within a line, its first ones came with the panel before.

@@ -12,9 +12,6 @@ namespace cresset::cpu {
 
 void emit_matmul(KernelContext& c, const MatmulSpec& spec);
 
-/// An array from here on does not stay in the caches.
-constexpr int64_t kBytesBeyondCaches = 16 << 20;
-
 /// Whether there are so few rows that B is better read where it lies: thin_matmul.cpp.
 bool is_thin(const MatmulSpec& spec, const Target& target);
 /// The same product with rows and columns exchanged, of a `spec` that outlives it.

@@ -16,7 +16,6 @@ namespace {
 
 constexpr int64_t kChunk = 8192;          // elements of a flat array in one task
 constexpr int64_t kAhead = 512;           // elements: where rows overlap, what is that far ahead is asked for
-constexpr int64_t kBeyondCaches = 32 << 20;  // bytes of an array of which no cache would keep much for the next kernel
 
 bool is_transcendental(Operation* op) { return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, Expm1Op, Log1pOp>(op); }
 bool is_costly(Operation* op) { return is_transcendental(op) || isa<DivOp, GatherOp>(op) || is_random_bits(op); }
@@ -145,7 +144,7 @@ class RowsEmitter {
     for (const Walk& walk : walks_)
       for (Value v : walk.stores) {
         int64_t bytes = element_bytes(element(v));
-        if (shaped(v).getShape() != ArrayRef(f_.shape) || rows_ * columns_ * bytes < kBeyondCaches || columns_ * bytes % 64 || lanes_ * bytes % 64) continue;
+        if (shaped(v).getShape() != ArrayRef(f_.shape) || rows_ * columns_ * bytes < kBytesBeyondCaches || columns_ * bytes % 64 || lanes_ * bytes % 64) continue;
         past_caches_.insert(v);
         IR ok = k_.b.CreateICmpEQ(k_.b.CreateAnd(k_.b.CreatePtrToInt(c_.buffer(v), k_.b.getInt64Ty()), k_.i64(63)), k_.i64(0));
         for (Value input : f_.inputs) ok = k_.b.CreateAnd(ok, k_.b.CreateICmpNE(c_.buffer(v), c_.buffer(input)));
