@@ -245,7 +245,7 @@ std::vector<Kernel> kernels() {
     for (int m : {128, 512, 2048})
       for (int n : {768, 3072, 50257})
         for (int k : {768, 3072}) all.push_back(matmul(m, n, k, transposed));
-    for (int m : {1, 2, 4, 8})
+    for (int m : {1, 2, 4, 8, 16, 32, 64})
       for (auto [n, k] : {std::pair{768, 768}, {3072, 768}, {768, 3072}, {50257, 768}}) all.push_back(matmul(m, n, k, transposed));
   }
   return all;

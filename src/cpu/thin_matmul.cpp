@@ -28,12 +28,13 @@ class ThinEmitter {
     int64_t registers = k_.target.registers == 32 ? 24 : 12;
     rows_ = ceil_div(s_.m, ceil_div(s_.m, registers / 3));
     // Memory is fastest at one stream: no more columns at once than the arithmetic needs.
-    columns_ = std::min<int64_t>(registers / rows_, !is_beyond_caches() ? 8 : s_.m > 2 ? 3 : 1);
+    columns_ = std::min<int64_t>(registers / rows_, !is_beyond_l2() ? 8 : s_.m > 2 ? 3 : 1);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
     block_ = pitch_ = round_up(std::clamp<int64_t>(kBytesOfTask / bytes_of_column, 1, s_.n), columns_);
     run([&](IR batch, IR n0, IR count) {
-      k_.loop(k_.i64(0), count, columns_, [&](IR n) {
-        k_.loop(k_.i64(0), k_.i64(s_.m), rows_, [&](IR m) { sums(batch, m, n0, n); });
+      // The few rows stay in L1, or near, and the task's columns in L2 until all rows have met them.
+      k_.loop(k_.i64(0), k_.i64(s_.m), rows_, [&](IR m) {
+        k_.loop(k_.i64(0), count, columns_, [&](IR n) { sums(batch, m, n0, n); });
       });
     });
   }
@@ -44,7 +45,7 @@ class ThinEmitter {
     // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways.
     depth_ = row_of_b() * element_bytes(s_.b_type) % 4096 ? 16 : 8;
     // Long parts of rows are what memory is fastest at; else the sums stay in L1 or near.
-    int64_t most = is_beyond_caches() ? 8192 : 2048;
+    int64_t most = is_beyond_l2() ? 8192 : 2048;
     int64_t parts = round_up(ceil_div(s_.n, most), s_.batch < num_threads() ? num_threads() : 1);
     block_ = round_up(ceil_div(s_.n, parts), p_.lanes);
     pitch_ = block_ + line;
@@ -101,7 +102,7 @@ class ThinEmitter {
     IR whole = k_.mul(b_.CreateUDiv(count, k_.i64(step)), step);
     k_.loop(k_.i64(0), whole, step, [&](IR n) {
       // So many rows at once are more than the hardware follows. Tiles of 16 registers are through with a line too soon to wait for L2.
-      bool from_memory = is_beyond_caches() && k_.target.registers == 32;
+      bool from_memory = is_beyond_l2() && k_.target.registers == 32;
       int64_t ahead = from_memory ? 8 : 4;
       for (int64_t d = 0; d < depth; ++d)
         for (int64_t j = 0; j < step; j += line) prefetch_b(batch, k_.add(k0, k_.i64(d)), b_.CreateAdd(n0, k_.add(n, k_.i64(ahead * line + j))), from_memory ? 2 : 1);
@@ -109,7 +110,7 @@ class ThinEmitter {
     });
     k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes); });
   }
-  bool is_beyond_caches() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondCaches; }
+  bool is_beyond_l2() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondL2; }
   void prefetch_b(IR batch, IR k, IR n, int cache) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n)), false, cache); }
 
   // Shares the columns out; `multiply` leaves a block's sums in scratch.
@@ -154,7 +155,7 @@ class ThinEmitter {
     int64_t width = p_.lanes * p_.depth, line = std::max<int64_t>(64 / element_bytes(s_.b_type) / width, 1);  // elements of a vector, vectors of a line
     auto multiply = [&](int64_t from, int64_t to, int64_t vectors, IRs init) {
       return k_.loop(k_.i64(from), k_.i64(to), std::max<int64_t>(width * vectors, 1), init, [&](IR k, ArrayRef<IR> sums) {
-        if (vectors == line && is_beyond_caches()) prefetch_columns(batch, m, k, b_.CreateAdd(n0, k_.add(n, k_.i64(columns_))));
+        if (vectors == line && is_beyond_l2()) prefetch_columns(batch, m, k, n0, n);
         IRs next(sums.begin(), sums.end());
         for (int64_t v = 0; v < vectors; ++v) next = add(k_.add(k, k_.i64(v * width)), true, next);
         return vectors ? next : add(k, false, next);
@@ -170,14 +171,15 @@ class ThinEmitter {
       for (int64_t i = 0; i < rows_; ++i) b_.CreateStore(totals[j * rows_ + i], sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j))));
   }
 
-  // Asks for the columns from n on, each group of rows for its share, so that memory is busy all the time: in the order in which they lie, as one stream, although several are read; and
-  // up to L2, as L1 has too few lines under way for memory, and next to eight rows of A no room for what is not read yet.
-  void prefetch_columns(IR batch, IR m, IR k, IR n) {
+  // Asks for the next task's columns, each step for its share, so that memory is busy all the time: in the order in which they lie, as one stream, although several are read;
+  // and up to L2, as L1 has too few lines under way for memory, and next to eight rows of A no room for what is not read yet.
+  void prefetch_columns(IR batch, IR m, IR k, IR n0, IR n) {
     int64_t lines = ceil_div(columns_, ceil_div(s_.m, rows_));
-    IR first = k_.mul(k_.add(k_.mul(b_.CreateUDiv(m, k_.i64(rows_)), s_.k), k), lines);
+    IR group = b_.CreateUDiv(m, k_.i64(rows_)), step = b_.CreateUDiv(k_.add(k_.mul(group, block_), n), k_.i64(columns_));
+    IR first = k_.mul(k_.add(k_.mul(step, s_.k), k), lines), next = b_.CreateAdd(n0, k_.i64(block_));
     for (int64_t i = 0; i < lines; ++i) {
       IR at = k_.add(first, k_.i64(i * 64 / element_bytes(s_.b_type)));
-      prefetch_b(batch, b_.CreateURem(at, k_.i64(s_.k)), b_.CreateAdd(n, b_.CreateUDiv(at, k_.i64(s_.k))), 2);
+      prefetch_b(batch, b_.CreateURem(at, k_.i64(s_.k)), b_.CreateAdd(next, b_.CreateUDiv(at, k_.i64(s_.k))), 2);
     }
   }
 
