@@ -42,8 +42,9 @@ class ThinEmitter {
     int64_t registers = k_.target.registers == 32 ? 24 : 12, line = 64 / element_bytes(s_.b_type);
     vectors_ = std::max<int64_t>(line / p_.lanes, 2);
     rows_ = ceil_div(s_.m, ceil_div(s_.m, std::max<int64_t>(registers / vectors_, 1)));
-    // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways.
-    depth_ = row_of_b() * element_bytes(s_.b_type) % 4096 ? 16 : 8;
+    // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways, unless all rows of A use a line together.
+    bool together = k_.target.registers == 32 && rows_ == s_.m;
+    depth_ = together || row_of_b() * element_bytes(s_.b_type) % 4096 ? 16 : 8;
     // Long parts of rows are what memory is fastest at; else the sums stay in L1 or near.
     int64_t most = is_beyond_l2() ? 8192 : 2048;
     int64_t parts = round_up(ceil_div(s_.n, most), s_.batch < num_threads() ? num_threads() : 1);
@@ -74,7 +75,7 @@ class ThinEmitter {
         for (int64_t d = 0; d < depth; d += lanes) b_.CreateAlignedStore(p_.load_a(batch, m, k_.add(k0, k_.i64(d)), lanes), widened(m, d), llvm::Align(p_.bytes));
       });
     auto element = [&](int64_t m, int64_t d) { return widens ? b_.CreateLoad(p_.type, widened(k_.i64(m), d)) : p_.load_a(batch, k_.i64(m), k_.add(k0, k_.i64(d)), 1); };
-    auto add = [&](int64_t m0, int64_t rows, IR n, int64_t vectors, int lanes) {
+    auto add = [&](int64_t m0, int64_t rows, IR n, int64_t vectors, int lanes, const std::function<void(int64_t d)>& ask) {
       auto* type = k_.vector(p_.type, lanes);
       IRs addresses, sums;
       for (int64_t at = 0; at < rows * vectors; ++at) {
@@ -84,6 +85,7 @@ class ThinEmitter {
       for (int64_t d = 0; d < depth; ++d) {
         IRs b;
         IR k = k_.add(k0, k_.i64(d));
+        if (ask && m0 == 0) ask(d);
         for (int64_t v = 0; v < vectors; ++v) b.push_back(p_.load_b(batch, k, b_.CreateAdd(n0, k_.add(n, k_.i64(v * lanes))), lanes));
         for (int64_t i = 0; i < rows; ++i) {
           IR x = k_.splat(element(m0 + i, d), lanes);
@@ -95,20 +97,23 @@ class ThinEmitter {
       }
       for (auto [sum, address] : llvm::zip(sums, addresses)) b_.CreateAlignedStore(sum, address, llvm::Align(p_.bytes));
     };
-    auto add_to_all = [&](IR n, int64_t vectors, int lanes) {
-      for (int64_t m0 = 0; m0 < s_.m; m0 += rows_) add(m0, std::min(rows_, s_.m - m0), n, vectors, lanes);
+    auto add_to_all = [&](IR n, int64_t vectors, int lanes, const std::function<void(int64_t d)>& ask) {
+      for (int64_t m0 = 0; m0 < s_.m; m0 += rows_) add(m0, std::min(rows_, s_.m - m0), n, vectors, lanes, ask);
     };
     int64_t line = 64 / element_bytes(s_.b_type), step = vectors_ * p_.lanes;
     IR whole = k_.mul(b_.CreateUDiv(count, k_.i64(step)), step);
+    // So many rows at once are more than the hardware follows. Their lines are asked for between the multiply-adds, because a burst would fill the buffers of misses; at the end of the part
+    // those of the next rows. Tiles of 16 registers are through with a line too soon to wait for L2.
+    bool from_memory = is_beyond_l2() && k_.target.registers == 32;
     k_.loop(k_.i64(0), whole, step, [&](IR n) {
-      // So many rows at once are more than the hardware follows. Tiles of 16 registers are through with a line too soon to wait for L2.
-      bool from_memory = is_beyond_l2() && k_.target.registers == 32;
-      int64_t ahead = from_memory ? 8 : 4;
-      for (int64_t d = 0; d < depth; ++d)
-        for (int64_t j = 0; j < step; j += line) prefetch_b(batch, k_.add(k0, k_.i64(d)), b_.CreateAdd(n0, k_.add(n, k_.i64(ahead * line + j))), from_memory ? 2 : 1);
-      add_to_all(n, vectors_, p_.lanes);
+      IR next = k_.add(n, k_.i64((from_memory ? 8 : 4) * line)), is_beyond = b_.CreateICmpSGE(next, whole);
+      IR k = b_.CreateSelect(is_beyond, k_.add(k0, k_.i64(depth)), k0);
+      next = b_.CreateSelect(is_beyond, b_.CreateSub(next, whole), next);
+      add_to_all(n, vectors_, p_.lanes, [&](int64_t d) {
+        for (int64_t j = 0; j < step; j += line) prefetch_b(batch, k_.add(k, k_.i64(d)), b_.CreateAdd(n0, k_.add(next, k_.i64(j))), from_memory ? 2 : 1);
+      });
     });
-    k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes); });
+    k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes, nullptr); });
   }
   bool is_beyond_l2() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondL2; }
   void prefetch_b(IR batch, IR k, IR n, int cache) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n)), false, cache); }
