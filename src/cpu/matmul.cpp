@@ -112,6 +112,11 @@ class MatmulEmitter {
   IR element_of_scratch(int64_t at, IR index) {
     return b_.CreateInBoundsGEP(p_.type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index);
   }
+  struct Block {
+    IR batch, m0, n0, k0;  // its first element
+    IR m, n, k;            // its size
+    IR k_begin, k_end;     // of the sum, which may be empty
+  };
   // Where the panels of the rows from m, the columns from n begin; both count from the block's own first one.
   IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, p_.padded(kc_) / p_.depth)); }
   // A panel of B is packed right before all rows of the block pass it, unless the whole block is packed at once.
@@ -121,16 +126,19 @@ class MatmulEmitter {
   // so that memory is read and written in order. A panel of A is what stays in L1.
   static constexpr int64_t kFewTerms = 256, kBytesOfColumns = 256 * 1024;
   bool row_by_row() const { return s_.panel_by_panel && !p_.grid && s_.k > 0 && s_.k <= kFewTerms && 2 * s_.k <= s_.m; }
-  int64_t columns_packed() const { return packs_block() ? nb_ : nr_; }
+  // Else, where it is only copied, the tiles of one panel pack the next one.
+  bool packs_ahead() const { return !s_.pack_b && !p_.grid && s_.b_unit_n && s_.n >= nr_; }
+  int64_t columns_packed() const { return packs_block() ? nb_ : packs_ahead() ? 2 * nr_ : nr_; }
   int64_t height_of_b() const { return p_.padded(kc_) / p_.depth; }
-  IR panel_b(IR n) { return element_of_scratch(packed_b_, packs_block() ? k_.mul(n, height_of_b()) : k_.i64(0)); }
+  IR panel_b(const Block& at, IR n) {
+    if (packs_ahead()) {  // two, which take turns from one step along K to the next
+      IR of_step = b_.CreateUDiv(b_.CreateAdd(at.n, k_.i64(nr_ - 1)), k_.i64(nr_)), step = b_.CreateUDiv(b_.CreateSub(at.k0, at.k_begin), k_.i64(kc_));
+      n = k_.mul(b_.CreateAnd(b_.CreateAdd(b_.CreateUDiv(n, k_.i64(nr_)), b_.CreateMul(step, of_step)), k_.i64(1)), nr_);
+    }
+    return element_of_scratch(packed_b_, packs_block() || packs_ahead() ? k_.mul(n, height_of_b()) : k_.i64(0));
+  }
   IR sums_of(IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, nr_))) : element_of_scratch(sums_, k_.i64(0)); }
 
-  struct Block {
-    IR batch, m0, n0, k0;  // its first element
-    IR m, n, k;            // its size
-    IR k_begin, k_end;     // of the sum, which may be empty
-  };
   IR part(int64_t all, int64_t size, IR from) { return all % size == 0 ? k_.i64(size) : k_.min(k_.i64(size), b_.CreateSub(k_.i64(all), from)); }
   // 0 before the first one, and never beyond `size`.
   IR end_of_group(IR group, int64_t size) {
@@ -188,7 +196,7 @@ class MatmulEmitter {
   void step(const Block& at) {
     if (!in_place_) p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
     auto pack_windows = [&](IR from, IR columns) {
-      auto panel = [&](IR n) { return panel_b(k_.add(from, n)); };
+      auto panel = [&](IR n) { return panel_b(at, k_.add(from, n)); };
       s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
       if (p_.depth > 1) k_.loop(k_.i64(0), columns, nr_, [&](IR n) { p_.pair_up(panel(n), at.k); });
     };
@@ -200,11 +208,14 @@ class MatmulEmitter {
     }
     if (packs_block()) pack_windows(k_.i64(0), at.n);
     k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
+      auto pack = [&] { p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(at, n), at.k0, at.k, [&](IR) { return panel_b(at, n); }); };
       if (s_.panel_by_panel) pack_windows(n, columns_of_tile(at, n));
-      else if (!s_.pack_b) p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(at, n), at.k0, at.k, [&](IR) { return panel_b(n); });
+      else if (packs_ahead()) k_.when(b_.CreateNot(is_packed(at, n)), pack);
+      else if (!s_.pack_b) pack();
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
         tile(at, m, n);
       });
+      if (packs_ahead()) finish_packing(at, n);
     });
   }
 
@@ -228,8 +239,52 @@ class MatmulEmitter {
       // The last element: where runs begin within a line, its first ones came with the panel before.
       IR along = b_.CreateAdd(k_.mul(first, lines * elements_of_line()), k_.i64(line * elements_of_line() - 1));
       IR k = s_.b_unit_k ? along : run, column = s_.b_unit_k ? run : along;
-      k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(at.batch, b_.CreateAdd(at.k0, k), b_.CreateAdd(n, column))));
+      ask_for_b(at.batch, b_.CreateAdd(at.k0, k), b_.CreateAdd(n, column));
     }
+  }
+  void ask_for_b(IR batch, IR k, IR n) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n))); }
+
+  // The panel after that of the columns from n: of this step along K, or the first one of the next step. Each part of a tile packs a part of it: the loads have time to wait,
+  // and the stores find the memory idle. What the parts after that will pack is asked for.
+  struct Panel {
+    IR n, k0, k, exists;
+  };
+  Panel next_panel(const Block& at, IR n) {
+    IR next = k_.add(n, k_.i64(nr_)), behind = b_.CreateAdd(at.k0, at.k);
+    IR here = b_.CreateICmpSLT(next, at.n), further = b_.CreateAnd(b_.CreateNot(here), b_.CreateICmpSLT(behind, at.k_end));
+    Panel p{b_.CreateSelect(further, k_.i64(0), next), b_.CreateSelect(further, behind, at.k0), b_.CreateSelect(further, k_.min(k_.i64(kc_), b_.CreateSub(at.k_end, behind)), at.k), nullptr};
+    p.exists = b_.CreateICmpSLE(k_.add(p.n, k_.i64(nr_)), at.n);
+    return p;
+  }
+  IR is_packed(const Block& at, IR n) {
+    IR is_first = b_.CreateAnd(b_.CreateICmpEQ(n, k_.i64(0)), b_.CreateICmpEQ(at.k0, at.k_begin));
+    return b_.CreateAnd(b_.CreateNot(is_first), b_.CreateICmpSLE(k_.add(n, k_.i64(nr_)), at.n));
+  }
+  int64_t length_of_part() const { return round_up(ceil_div(kc_, parts_of_tile()), p_.depth); }
+  IR parts_of(IR count) { return b_.CreateUDiv(b_.CreateAdd(count, k_.i64(length_of_part() - 1)), k_.i64(length_of_part())); }
+  int64_t rows_of_part() const { return ceil_div(ceil_div(kc_, p_.depth), ceil_div(mc_, mr_) * parts_of_tile()); }
+  void pack_row(const Block& at, const Panel& p, IR panel, IR u) {
+    IR column = k_.min(b_.CreateAdd(at.n0, p.n), k_.i64(s_.n - nr_));  // if there is no such panel
+    p_.whole_row_of_b(at.batch, column, b_.CreateAdd(p.k0, k_.mul(u, p_.depth)), b_.CreateAdd(p.k0, p.k), b_.CreateInBoundsGEP(p_.unit, panel, k_.mul(u, nr_)));
+  }
+  void pack_part(const Block& at, IR n, IR part) {
+    constexpr int64_t kPartsAhead = 4;
+    Panel p = next_panel(at, n);
+    IR units = p_.units(p.k), panel = panel_b(at, k_.add(n, k_.i64(nr_)));
+    for (int64_t i = 0; i < rows_of_part(); ++i) {
+      IR u = k_.add(k_.mul(part, rows_of_part()), k_.i64(i)), later = k_.add(u, k_.i64(kPartsAhead * rows_of_part())), is_beyond = b_.CreateICmpSGE(later, units);
+      later = b_.CreateSelect(is_beyond, b_.CreateSub(later, units), later);
+      IR column = b_.CreateAdd(at.n0, b_.CreateSelect(is_beyond, k_.add(p.n, k_.i64(nr_)), p.n));
+      for (int64_t d = 0; d < p_.depth; ++d)
+        for (int64_t line = 1; line <= lines_of_run(); ++line)
+          ask_for_b(at.batch, b_.CreateAdd(p.k0, k_.add(k_.mul(later, p_.depth), k_.i64(d))), k_.add(column, k_.i64(line * elements_of_line() - 1)));
+      pack_row(at, p, panel, k_.min(u, k_.add(units, k_.i64(-1))));
+    }
+  }
+  void finish_packing(const Block& at, IR n) {
+    Panel p = next_panel(at, n);
+    IR tiles = b_.CreateUDiv(b_.CreateAdd(at.m, k_.i64(mr_ - 1)), k_.i64(mr_)), packed = k_.mul(b_.CreateMul(tiles, parts_of(at.k)), rows_of_part());
+    k_.when(p.exists, [&] { k_.loop(packed, p_.units(p.k), [&](IR u) { pack_row(at, p, panel_b(at, k_.add(n, k_.i64(nr_))), u); }); });
   }
 
   void tile(const Block& at, IR m, IR n) {
@@ -237,12 +292,13 @@ class MatmulEmitter {
     IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin);
     IR complete = b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end);
     int64_t parts = parts_of_tile();
-    auto ask_for_b = [&](IR part) {
-      if (asks_for_b()) prefetch_b(at, b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), parts), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+    auto care_for_b = [&](IR part) {
+      if (packs_ahead()) pack_part(at, n, b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(m, k_.i64(mr_)), parts_of(at.k)), part));
+      else if (asks_for_b()) prefetch_b(at, b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), parts), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
     };
     if (p_.grid) {
-      k_.loop(k_.i64(0), k_.i64(parts), ask_for_b);
-      p_.multiply_tiles(p_.packed_tiles(packed), panel_b(n), at.k, memory, nr_ * p_.bytes, is_split() ? b_.CreateNot(first) : b_.getFalse());
+      k_.loop(k_.i64(0), k_.i64(parts), care_for_b);
+      p_.multiply_tiles(p_.packed_tiles(packed), panel_b(at, n), at.k, memory, nr_ * p_.bytes, is_split() ? b_.CreateNot(first) : b_.getFalse());
       return by_rows() ? void() : k_.when(is_split() ? complete : b_.getTrue(), [&] { write(at, m, n, memory); });
     }
     IRs rows;  // of A itself
@@ -271,12 +327,12 @@ class MatmulEmitter {
       if (is_split()) k_.when(complete, ask);
       else ask();
     }
-    int64_t length = round_up(ceil_div(kc_, parts), p_.depth);
+    int64_t length = length_of_part();
     IRs sums = k_.loop(k_.i64(0), at.k, length, p_.zeros(), [&](IR k, ArrayRef<IR> sums) {
-      ask_for_b(b_.CreateUDiv(k, k_.i64(length)));
+      care_for_b(b_.CreateUDiv(k, k_.i64(length)));
       IR begin = b_.CreateUDiv(k, k_.i64(p_.depth));
       auto further = [&](int64_t i, IR u) { return element(i, b_.CreateAdd(begin, u)); };
-      return p_.multiply(further, p_.vector_at(panel_b(n), k_.mul(begin, nr_), 0), k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()));
+      return p_.multiply(further, p_.vector_at(panel_b(at, n), k_.mul(begin, nr_), 0), k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()));
     });
     auto keep = [&](bool add) {
       for (auto [i, sum] : llvm::enumerate(sums)) {

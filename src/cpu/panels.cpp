@@ -170,6 +170,10 @@ void Panels::one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target) {
   k_.loop(k_.i64(0), columns, [&](IR j) { put(unit_of_b(batch, k, b_.CreateAdd(n, j), end), target, j); });
 }
 
+void Panels::whole_row_of_b(IR batch, IR n, IR k, IR end, IR target) {
+  for (auto [v, units] : llvm::enumerate(units_of_b(batch, k, n, end))) put(units, target, k_.i64(v * lanes));
+}
+
 void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel) {
   if (grid) k_.loop(k_.i64(0), columns, nr, [&](IR n) { zero_end(panel(n), count); });
   if (s_.b_unit_k)
@@ -182,7 +186,7 @@ void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::fun
     k_.loop(k_.i64(0), whole, nr, [&](IR n) {
       IR first = b_.CreateAdd(n0, n);
       if (!s_.b_unit_n) return one_row_of_b(batch, first, k, end, k_.i64(nr), target(n));
-      for (auto [v, units] : llvm::enumerate(units_of_b(batch, k, first, end))) put(units, target(n), k_.i64(v * lanes));
+      whole_row_of_b(batch, first, k, end, target(n));
     });
     if (s_.n % nr == 0) return;
     k_.when(b_.CreateICmpSLT(whole, columns), [&] {

@@ -92,6 +92,10 @@ class Panels {
   /// The panels of the columns [n0, n0 + columns), rows [k0, k0 + count). What columns beyond N hold is of no meaning, but finite
   /// where the last column is.
   void pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel);
+  /// A row of the panel of the columns from n, none of them beyond N: of elements from k on, zeros from `end`. Neighbours in N are neighbours in memory.
+  void whole_row_of_b(IR batch, IR n, IR k, IR end, IR target);
+  /// Of `count` elements along K.
+  IR units(IR count);
   /// sums[i][v] + sum over the `count` elements along K of a(i, k) * panel[k][v]; `a` gives the address of a unit, k counts units.
   /// Rows of the panel are `pitch` units apart, or nr.
   IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch = 0);
@@ -117,7 +121,6 @@ class Panels {
   void pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel);
   void zero_end(IR panel, IR count);
   IR cast(IR v, mlir::Type from);
-  IR units(IR count);
   IR raw(IR base, IR offset, int lanes);
   IR pair(IR low, IR high);
   IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);

@@ -49,6 +49,14 @@ def test_sums_of_several_blocks_meet_before_the_epilogue():
     check(lambda x, w: F.relu(x @ w.t()) * 2, (x, w), 1, torch.bfloat16)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("columns", [40, 192, 213])
+def test_the_next_panel_is_packed_meanwhile(columns, dtype):
+    torch.manual_seed(0)
+    for rows, inner in ((20, 700), (50, 2001)):
+        check(lambda x, w: F.relu(x @ w), (torch.randn(rows, inner), torch.randn(inner, columns) / inner**0.5), 1, dtype)
+
+
 @pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
 def test_operands_in_every_orientation(layout):
     torch.manual_seed(0)
