@@ -106,7 +106,7 @@ class ThinEmitter {
     // those of the next rows. Tiles of 16 registers are through with a line too soon to wait for L2.
     bool from_memory = is_beyond_l2() && k_.target.registers == 32;
     k_.loop(k_.i64(0), whole, step, [&](IR n) {
-      IR next = k_.add(n, k_.i64((from_memory ? 8 : 4) * line)), is_beyond = b_.CreateICmpSGE(next, whole);
+      IR next = k_.add(n, k_.i64((from_memory ? 16 : 4) * line)), is_beyond = b_.CreateICmpSGE(next, whole);
       IR k = b_.CreateSelect(is_beyond, k_.add(k0, k_.i64(depth)), k0);
       next = b_.CreateSelect(is_beyond, b_.CreateSub(next, whole), next);
       add_to_all(n, vectors_, p_.lanes, [&](int64_t d) {
