@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/PatternMatch.h"
 
 namespace cresset::cpu {
 namespace {
@@ -72,20 +73,23 @@ struct Float {
   IR exp2i(IR n) { return k.b.CreateBitCast(k.b.CreateShl(k.b.CreateAdd(n, integer(bias)), integer(digits)), type); }
 };
 
-// x = n log 2 + r with |r| <= log(2) / 2, and exp(r) = 1 + r + r² polynomial(r).
+// exp(x), or 2^x, as 2^n exp(r) with |r| <= log(2) / 2, and exp(r) = 1 + r + r² polynomial(r).
 struct Reduced {
   IR n, r, polynomial;
 };
-Reduced reduce_exp(Float& f, IR x) {
+Reduced reduce_exp(Float& f, IR x, bool base_two = false) {
   auto& b = f.k.b;
-  IR shifter = f.constant(f.shifter), sum = f.fma(x, f.constant(1.44269504088896341), shifter), n = b.CreateFSub(sum, shifter);
+  IR shifter = f.constant(f.shifter), sum = base_two ? b.CreateFAdd(x, shifter) : f.fma(x, f.constant(1.44269504088896341), shifter), n = b.CreateFSub(sum, shifter);
   IR integer = b.CreateSub(b.CreateBitCast(sum, f.ints()), b.CreateBitCast(shifter, f.ints()));
+  auto rest = [&](double high, double low) {  // log 2 in two parts, the first exact in all products
+    return base_two ? b.CreateFMul(b.CreateFSub(x, n), f.constant(0.69314718055994531)) : f.fma(n, -low, f.fma(n, -high, x));
+  };
   if (f.wide) {
-    IR r = f.fma(n, -1.90821492927058770002e-10, f.fma(n, -6.93147180369123816490e-01, x));
+    IR r = rest(6.93147180369123816490e-01, 1.90821492927058770002e-10);
     return {integer, r, f.polynomial(r, {2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05, 1.9841269863053618e-04,
                                          1.3888888917213717e-03, 8.333333333330062e-03, 4.166666666662413e-02, 0.16666666666666669, 0.5})};
   }
-  IR r = f.fma(n, 2.12194440e-4, f.fma(n, -0.693359375, x));
+  IR r = rest(0.693359375, -2.12194440e-4);
   return {integer, r, f.polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1})};
 }
 
@@ -94,16 +98,24 @@ IR unless_any(KernelEmitter& k, IR condition, IR usual, const std::function<IR()
   return k.unless(condition->getType()->isVectorTy() ? k.b.CreateOrReduce(condition) : condition, usual, rare);
 }
 
-}  // namespace
-
-IR emit_exp(KernelEmitter& k, IR x) {
-  Float f{k, x->getType()};
-  auto& b = k.b;
-  Reduced e = reduce_exp(f, f.wide ? f.clamp(x, -746.0, 710.0) : f.clamp(x, -104.0, 89.0));
+// 2^n exp(r)
+IR expanded(Float& f, const Reduced& e) {
+  auto& b = f.k.b;
   IR p = b.CreateFAdd(f.fma(e.polynomial, b.CreateFMul(e.r, e.r), e.r), f.constant(1.0));
   // Two steps, because 2^n alone leaves the range at both ends. nan stays nan through p.
   IR half = b.CreateAShr(e.n, f.integer(1));
   return b.CreateFMul(b.CreateFMul(p, f.exp2i(half)), f.exp2i(b.CreateSub(e.n, half)));
+}
+IR emit_exp2(KernelEmitter& k, IR x) {
+  Float f{k, x->getType()};
+  return expanded(f, reduce_exp(f, f.wide ? f.clamp(x, -1076.0, 1025.0) : f.clamp(x, -151.0, 129.0), true));
+}
+
+}  // namespace
+
+IR emit_exp(KernelEmitter& k, IR x) {
+  Float f{k, x->getType()};
+  return expanded(f, reduce_exp(f, f.wide ? f.clamp(x, -746.0, 710.0) : f.clamp(x, -104.0, 89.0)));
 }
 
 IR emit_exp_at_most_zero(KernelEmitter& k, IR x) {
@@ -306,6 +318,7 @@ IR emit_atan2(KernelEmitter& k, IR y, IR x) {
 }
 
 IR emit_power(KernelEmitter& k, IR x, IR y) {
+  if (llvm::PatternMatch::match(x, llvm::PatternMatch::m_SpecificFP(2))) return emit_exp2(k, y);
   if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("pow", {x, y});
   auto& b = k.b;
   auto* wide = x->getType()->getWithNewType(b.getDoubleTy());

@@ -30,7 +30,7 @@ IR emit_cosine(KernelEmitter& k, IR x);
 IR emit_tangent(KernelEmitter& k, IR x);
 /// The angle of (x, y), at most 3 ULP. The smaller over the larger coordinate goes through a polynomial, fitted to atan on [0, 1] for the least relative error.
 IR emit_atan2(KernelEmitter& k, IR y, IR x);
-/// x^y, at most 1 ULP, as exp(y log x) in f64; a call of libm unless x is above 0 and both are finite. f64: libm.
+/// x^y, at most 1 ULP, as exp(y log x) in f64; a call of libm unless x is above 0 and both are finite. f64: libm. 2^y is an exponential, as exact as exp.
 IR emit_power(KernelEmitter& k, IR x, IR y);
 /// x - n y with n = trunc(x / y), exactly, with the sign of x. A call of libm where n has more digits than a number holds, or is none.
 IR emit_remainder(KernelEmitter& k, IR x, IR y);

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-ULPS = {"exp": 1.1, "expm1": 3, "log": 1.1, "log1p": 3, "tanh": 5, "erf": 6, "sigmoid": 3, "sin": 2, "cos": 2,
+ULPS = {"exp": 1.1, "exp2": 1, "expm1": 3, "log": 1.1, "log1p": 3, "tanh": 5, "erf": 6, "sigmoid": 3, "sin": 2, "cos": 2,
         "tan": 4, "asin": 3, "acos": 3, "atan": 2, "sinh": 4, "cosh": 4, "asinh": 3, "acosh": 3, "atanh": 3, "erfc": 8}
 SPECIAL = [0.0, -0.0, float("inf"), -float("inf"), float("nan"), 1.0, -1.0, 1e-30, -1e-30, 88.7, 89.5, -87.0, 20.0, -20.0]
 
@@ -32,7 +32,7 @@ def test_error_in_units_of_the_last_place(name):
     assert torch.equal(torch.signbit(y[zero]), torch.signbit(exact[zero]))
 
 
-ULPS_OF_DOUBLES = {"exp": 1.1, "expm1": 2, "log": 1.1, "log1p": 2, "tanh": 3, "sigmoid": 2}
+ULPS_OF_DOUBLES = {"exp": 1.1, "exp2": 1.1, "expm1": 2, "log": 1.1, "log1p": 2, "tanh": 3, "sigmoid": 2}
 
 
 @pytest.mark.parametrize("name", ULPS_OF_DOUBLES)
@@ -106,6 +106,17 @@ def test_exponential_at_most_zero_in_units_of_the_last_place():
     exact = shifted[0].double().exp()
     error = (y.double() - exact).abs() / torch.from_numpy(np.spacing(exact.float().numpy())).double()
     assert error.max() <= 5 and error[shifted[0] >= -10].max() <= 2.6
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_powers_of_two(dtype):
+    """Exact, from the smallest denormal number up to the largest power; the base may be a number of the program's, too."""
+    n = torch.arange(-1100, 1100, dtype=dtype)
+    exact = torch.ldexp(torch.ones_like(n), n)
+    for y in (torch.exp2(n.to("cresset")), torch.pow(2.0, n.to("cresset"))):
+        torch.testing.assert_close(y.cpu(), exact, rtol=0, atol=0)
+    end = torch.tensor(128.0 if dtype is torch.float32 else 1024.0, dtype=dtype)
+    assert torch.exp2(torch.nextafter(end, 0 * end).to("cresset")).isfinite() and torch.exp2(end.to("cresset")).isinf()
 
 
 @pytest.mark.parametrize("name", ["exp2", "pow"])
