@@ -19,6 +19,21 @@ SmallVector<int64_t> strides_of(ArrayRef<int64_t> shape) {
   return strides;
 }
 
+// Equal for equal indices.
+std::vector<int64_t> key_of(ArrayRef<Index> at) {
+  std::vector<int64_t> key;
+  for (const Index& i : at) {
+    key.push_back(reinterpret_cast<int64_t>(i.lanes ? i.lanes : i.base));
+    key.push_back(i.lanes ? INT64_MIN : i.step);
+  }
+  return key;
+}
+std::vector<int64_t> key_of(ArrayRef<int64_t> shape, ArrayRef<Index> at) {
+  auto key = key_of(at);
+  key.insert(key.end(), shape.begin(), shape.end());
+  return key;
+}
+
 constexpr int64_t kMostStep = 4;  // of lanes that are read as whole vectors all the same
 
 bool is_erf(Operation* op) {
@@ -63,6 +78,7 @@ Index ElementEmitter::times(const Index& x, int64_t f) {
 }
 
 Index ElementEmitter::offset(ArrayRef<int64_t> shape, const Indices& at) {
+  if (auto whole = whole_.find(key_of(shape, at)); whole != whole_.end()) return whole->second;
   Index sum{k_.i64(0), 0, int64_t(1) << 40};
   auto strides = strides_of(shape);
   for (size_t d = 0; d < shape.size(); ++d)
@@ -73,6 +89,7 @@ Index ElementEmitter::offset(ArrayRef<int64_t> shape, const Indices& at) {
 // Groups of dimensions with equal products correspond; within a group the index is flattened and split again.
 Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, const Indices& at) {
   Indices result(from.size(), Index{k_.i64(0), 0, int64_t(1) << 40});
+  std::optional<Index> whole;
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     size_t i0 = i, j0 = j;
@@ -84,6 +101,7 @@ Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t
       else size_j *= to[j++];
     }
     Index flat = offset(to.slice(j0, j - j0), Indices(at.begin() + j0, at.begin() + j));
+    if (i0 == 0 && i == from.size()) whole = flat;
     SmallVector<int64_t> sizes(from.slice(i0, i - i0));
     // Split from the last dimension to the first; the first takes what is left.
     for (size_t d = sizes.size(); d-- > 0;) {
@@ -106,6 +124,7 @@ Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t
       }
     }
   }
+  if (whole) whole_[key_of(from, result)] = *whole;
   return result;
 }
 
@@ -121,14 +140,79 @@ IR ElementEmitter::load(Value v, IR base, const Indices& at) {
   return k_.gather(type.getElementType(), base, as_lanes(o), lanes_);
 }
 
+// Where an operation that only moves elements takes them from.
+std::optional<Indices> ElementEmitter::through(Operation* op, const Indices& at) {
+  return llvm::TypeSwitch<Operation*, std::optional<Indices>>(op)
+      .Case([&](BroadcastInDimOp broadcast) {
+        auto from = shaped(broadcast.getOperand());
+        Indices inner;
+        for (auto [k, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+          inner.push_back(from.getDimSize(k) == 1 ? Index{k_.i64(0), 0, int64_t(1) << 40} : at[d]);
+        return inner;
+      })
+      .Case([&](ReshapeOp reshape) { return through_reshape(shaped(reshape.getOperand()).getShape(), shaped(reshape).getShape(), at); })
+      .Case([&](TransposeOp transpose) {
+        Indices inner(at.size());
+        for (auto [k, d] : llvm::enumerate(transpose.getPermutation())) inner[d] = at[k];
+        return inner;
+      })
+      .Case([&](SliceOp slice) {
+        Indices inner;
+        for (auto [i, lo, step] : llvm::zip(at, slice.getStartIndices(), slice.getStrides()))
+          inner.push_back(plus(times(i, step), {k_.i64(lo), 0, lo ? lo : int64_t(1) << 40}));
+        return inner;
+      })
+      .Case([&](ReverseOp reverse) {
+        Indices inner(at);
+        for (int64_t d : reverse.getDimensions()) {
+          IR last = k_.i64(shaped(reverse).getDimSize(d) - 1);
+          if (at[d].lanes) inner[d].lanes = k_.b.CreateSub(k_.splat(last, lanes_), at[d].lanes);
+          else inner[d] = {k_.b.CreateSub(last, at[d].base), -at[d].step, 1};
+        }
+        return inner;
+      })
+      .Default(std::nullopt);
+}
+
+// Integers that are sums of positions, each times a number: how windows that overlap are read, for one. Known as such they are no vectors of positions.
+std::optional<BoundedIndex> ElementEmitter::position(Value v, const Indices& at) {
+  Operation* op = v.getDefiningOp();
+  if (!op || !element(v).isSignlessInteger() || element(v).isInteger(1)) return std::nullopt;
+  if (auto inner = through(op, at)) return position(op->getOperand(0), *inner);
+  auto bounded = [&](Index index, int64_t low, int64_t high) -> std::optional<BoundedIndex> {
+    unsigned bits = std::min(element(v).getIntOrFloatBitWidth(), 62u);  // so that nothing overflows here
+    return llvm::isIntN(bits, low) && llvm::isIntN(bits, high) ? std::optional(BoundedIndex{index, low, high}) : std::nullopt;
+  };
+  return llvm::TypeSwitch<Operation*, std::optional<BoundedIndex>>(op)
+      .Case([&](ConstantOp constant) -> std::optional<BoundedIndex> {
+        auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+        if (!splat) return std::nullopt;
+        int64_t n = splat.getSplatValue<llvm::APInt>().getSExtValue();
+        return bounded({k_.i64(n), 0, n ? std::abs(n) : int64_t(1) << 40}, n, n);
+      })
+      .Case([&](IotaOp iota) { return bounded(at[iota.getIotaDimension()], 0, shaped(iota).getDimSize(iota.getIotaDimension()) - 1); })
+      .Case([&](ConvertOp convert) -> std::optional<BoundedIndex> {
+        auto x = position(convert.getOperand(), at);
+        return x ? bounded(x->index, x->low, x->high) : std::nullopt;
+      })
+      .Case([&](AddOp add) -> std::optional<BoundedIndex> {
+        auto x = position(add.getLhs(), at), y = position(add.getRhs(), at);
+        return x && y ? bounded(plus(x->index, y->index), x->low + y->low, x->high + y->high) : std::nullopt;
+      })
+      .Case([&](MulOp multiply) -> std::optional<BoundedIndex> {
+        auto x = position(multiply.getLhs(), at), y = position(multiply.getRhs(), at);
+        if (x && y && x->low == x->high) std::swap(x, y);
+        int64_t low, high;
+        if (!x || !y || y->low != y->high || y->low < 0 || llvm::MulOverflow(x->low, y->low, low) || llvm::MulOverflow(x->high, y->low, high)) return std::nullopt;
+        return bounded(times(x->index, y->low), low, high);
+      })
+      .Default(std::nullopt);
+}
+
 //===-- Expressions -----------------------------------------------------------------------------------------------===//
 
 IR ElementEmitter::emit(Value v, const Indices& at) {
-  std::pair<void*, std::vector<int64_t>> key{v.getAsOpaquePointer(), {}};
-  for (const Index& i : at) {
-    key.second.push_back(reinterpret_cast<int64_t>(i.lanes ? i.lanes : i.base));
-    key.second.push_back(i.lanes ? INT64_MIN : i.step);
-  }
+  std::pair<void*, std::vector<int64_t>> key{v.getAsOpaquePointer(), key_of(at)};
   if (auto known = memo_.find(key); known != memo_.end()) return known->second;
   IR result = leaf_(v, at);
   if (!result) result = emit_operation(v.getDefiningOp(), at);
@@ -143,6 +227,7 @@ IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
       operands.push_back(emit(operand, shaped(operand).getRank() == 0 ? Indices() : at));
     return compute(op, operands);
   }
+  if (auto inner = through(op, at)) return emit(op->getOperand(0), *inner);
   return llvm::TypeSwitch<Operation*, IR>(op)
       .Case([&](ConstantOp constant) -> IR {
         auto dense = cast<DenseElementsAttr>(constant.getValue());
@@ -161,36 +246,6 @@ IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
         auto* type = k_.vector(k_.compute_type(element(iota)), lanes_);
         return is_float(element(iota)) ? k_.round(element(iota), b.CreateSIToFP(i, type)) : b.CreateSExtOrTrunc(i, type);
       })
-      .Case([&](BroadcastInDimOp broadcast) {
-        auto from = shaped(broadcast.getOperand());
-        Indices inner;
-        for (auto [k, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
-          inner.push_back(from.getDimSize(k) == 1 ? Index{k_.i64(0), 0, int64_t(1) << 40} : at[d]);
-        return emit(broadcast.getOperand(), inner);
-      })
-      .Case([&](ReshapeOp reshape) {
-        return emit(reshape.getOperand(), through_reshape(shaped(reshape.getOperand()).getShape(), shaped(reshape).getShape(), at));
-      })
-      .Case([&](TransposeOp transpose) {
-        Indices inner(at.size());
-        for (auto [k, d] : llvm::enumerate(transpose.getPermutation())) inner[d] = at[k];
-        return emit(transpose.getOperand(), inner);
-      })
-      .Case([&](SliceOp slice) {
-        Indices inner;
-        for (auto [i, lo, step] : llvm::zip(at, slice.getStartIndices(), slice.getStrides()))
-          inner.push_back(plus(times(i, step), {k_.i64(lo), 0, lo ? lo : int64_t(1) << 40}));
-        return emit(slice.getOperand(), inner);
-      })
-      .Case([&](ReverseOp reverse) {
-        Indices inner(at);
-        for (int64_t d : reverse.getDimensions()) {
-          IR last = k_.i64(shaped(reverse).getDimSize(d) - 1);
-          if (at[d].lanes) inner[d].lanes = b.CreateSub(k_.splat(last, lanes_), at[d].lanes);
-          else inner[d] = {b.CreateSub(last, at[d].base), -at[d].step, 1};
-        }
-        return emit(reverse.getOperand(), inner);
-      })
       .Case([&](DynamicSliceOp slice) {
         Indices inner;
         for (auto [d, start] : llvm::enumerate(slice.getStartIndices()))
@@ -206,6 +261,7 @@ IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
 
 Index ElementEmitter::clamped_start(Value start, const Indices& at, int64_t highest) {
   auto& b = k_.b;
+  if (auto known = position(start, at); known && known->low >= 0 && known->high <= highest) return known->index;
   IR v = emit(start, at);
   bool same = llvm::all_of(at, [](const Index& i) { return !i.lanes && i.step == 0; });
   if (same && lanes_ > 1) v = b.CreateExtractElement(v, uint64_t(0));

@@ -21,6 +21,12 @@ struct Index {
 };
 using Indices = llvm::SmallVector<Index>;
 
+/// A position that lies within [low, high].
+struct BoundedIndex {
+  Index index;
+  int64_t low, high;
+};
+
 /// Marks an exponential whose argument is never above 0 (by simplify()).
 inline constexpr llvm::StringLiteral kAtMostZero = "cresset.at_most_zero";
 
@@ -62,12 +68,15 @@ class ElementEmitter {
   Index times(const Index& x, int64_t factor);
   IR as_lanes(const Index& x);
   Index clamped_start(mlir::Value start, const Indices& at, int64_t highest);
+  std::optional<BoundedIndex> position(mlir::Value v, const Indices& at);
+  std::optional<Indices> through(mlir::Operation* op, const Indices& at);
   IR all_lanes(IR condition) { return lanes_ > 1 && !condition->getType()->isVectorTy() ? k_.splat(condition, lanes_) : condition; }
 
   KernelEmitter& k_;
   int lanes_;
   Leaf leaf_;
   std::map<std::pair<void*, std::vector<int64_t>>, IR> memo_;
+  std::map<std::vector<int64_t>, Index> whole_;  // of indices that are parts of one: of which
 };
 
 }  // namespace cresset::cpu
