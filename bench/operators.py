@@ -131,6 +131,8 @@ def cases():
     c["chunk_mul"] = of(lambda a: a.chunk(2, -1)[0] * a.chunk(2, -1)[1], x)
     c["pad"], c["pad_images"] = of(lambda a: F.pad(a, (1, 1, 1, 1)), x), of(lambda a: F.pad(a, (1, 1, 1, 1)), images)
     c["pad_reflect"], c["pad_replicate"] = of(lambda a: F.pad(a, (1, 1, 1, 1), "reflect"), images), of(lambda a: F.pad(a, (1, 1, 1, 1), "replicate"), images)
+    for mode in ("reflect", "replicate"):
+        c[f"pad_{mode}_gradient"] = of(gradient(lambda a, m=mode: F.pad(a, (1, 1, 1, 1), m)), lambda: floats(8, 32, 66, 66), images)
     c["flip"], c["flip_first"], c["flip_images"] = of(lambda a: a.flip(-1), x), of(lambda a: a.flip(0), x), of(lambda a: a.flip(2, 3), images)
     c["roll"], c["roll_first"], c["roll_images"] = of(lambda a: a.roll(5, -1), x), of(lambda a: a.roll(5, 0), x), of(lambda a: a.roll((3, 3), (2, 3)), images)
     c["tril"], c["triu"], c["diag"] = of(torch.tril, x), of(torch.triu, x), of(torch.diagonal_copy, x)

@@ -151,7 +151,7 @@ llvm::Error emit_concatenate(KernelContext& c) {
       int64_t rows = shaped(input).getDimSize(dim);
       SmallVector<int64_t> piece(shaped(input).getShape().drop_front(dim));
       int64_t last = piece.back(), others = rows * inner / std::max<int64_t>(last, 1);
-      int lanes = last >= 2 * k.target.lanes ? k.target.lanes : 1;
+      int lanes = k.target.lanes;
       IR base = k.b.CreateAdd(k.b.CreateMul(task, k.i64(output.getDimSize(dim) * inner)), k.i64(start * inner));
       // Rows, or what there is of a single one, by parts.
       bool by_rows = others > 1;
@@ -162,18 +162,17 @@ llvm::Error emit_concatenate(KernelContext& c) {
         at.append(delinearise(k, ArrayRef(piece).drop_back(), r));
         at.push_back({});
         IR row = k.b.CreateAdd(base, k.mul(r, last));
-        auto copy = [&](IR lo, IR hi, int n) {
-          k.loop(lo, hi, n, [&](IR i) {
-            at.back() = {i, n > 1 ? 1 : 0, n};
-            k.store(element(input), c.elements(n).emit(input, at), c.buffer(op.getResult()), k.add(row, i), n);
-          });
+        auto copy = [&](IR i, int n) {
+          at.back() = {i, n > 1 ? 1 : 0, n};
+          k.store(element(input), c.elements(n).emit(input, at), c.buffer(op.getResult()), k.add(row, i), n);
         };
-        IR whole = k.i64(last / lanes * lanes);
-        copy(by_rows ? k.i64(0) : k.mul(from, lanes), by_rows ? whole : k.mul(to, lanes), lanes);
-        if (last % lanes) {  // with a divided row, by its last part
-          IR rest = by_rows || parts == 1 ? whole : k.b.CreateSelect(k.b.CreateICmpEQ(part, k.i64(parts - 1)), whole, k.i64(last));
-          copy(rest, k.i64(last), 1);
-        }
+        k.loop(by_rows ? k.i64(0) : k.mul(from, lanes), by_rows ? k.i64(last / lanes * lanes) : k.mul(to, lanes), lanes, [&](IR i) { copy(i, lanes); });
+        auto rest = [&] {
+          for (int n = lanes / 2; n; n /= 2)
+            if (last & n) copy(k.i64(last & -2 * n), n);
+        };
+        if (by_rows || parts == 1) rest();
+        else if (last % lanes) k.when(k.b.CreateICmpEQ(part, k.i64(parts - 1)), rest);  // of a divided row
       });
       start += rows;
     }

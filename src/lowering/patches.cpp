@@ -1,5 +1,5 @@
-// What reads an element more than once by its position: padding with the input's own elements, and windows as columns. Both are `take` with constant indices
-// along one dimension after the other; their gradients put every element back and add.
+// What reads an element more than once by its position, one dimension after the other: padding with the input's own elements, and windows as columns. Their
+// gradients put every element back and add.
 #include <algorithm>
 
 #include "generated/lowerings.h"
@@ -26,18 +26,76 @@ Dims places(llvm::ArrayRef<int64_t> padding, size_t k, int64_t n, Place place) {
   for (int64_t i = -padding[2 * k]; i < n + padding[2 * k + 1]; ++i) index.push_back(place(i, n));
   return index;
 }
+
+constexpr int64_t kNowhere = -2;  // next to no place
+// The end of the places from `begin` on that are neighbours one after the other, forwards or backwards, or all the same.
+size_t end_of_run(llvm::ArrayRef<int64_t> places, size_t begin) {
+  auto straight = [&](size_t from) {
+    size_t end = from + 1;
+    while (end < places.size() && std::abs(places[end] - places[end - 1]) <= 1 && places[end] - places[end - 1] == places[from + 1] - places[from]) ++end;
+    return end;
+  };
+  // The place at a turn belongs to the longer run.
+  size_t end = straight(begin);
+  return end > begin + 1 && end < places.size() && straight(end - 1) - (end - 1) > end - begin ? end - 1 : end;
+}
+Value run_of(Builder& b, Value x, int64_t dim, llvm::ArrayRef<int64_t> places) {
+  auto [low, high] = std::minmax(places.front(), places.back());
+  Value run = b.slice(x, dim, low, high + 1);
+  if (places.front() > places.back()) return b.create<hlo::ReverseOp>(run.getType(), run, b.ops.getDenseI64ArrayAttr({dim}));
+  Dims shape(shape_of(x));
+  shape[dim] = int64_t(places.size());
+  return b.broadcast(run, shape);
+}
+
+// The sum of x at these places along a dimension. Rows are looked up; the elements of rows are copied in pieces.
+Value sum_at(Builder& b, Value x, int64_t dim, llvm::ArrayRef<Dims> tables) {
+  constexpr size_t kMostPieces = 8;
+  auto add = [&](Value sum, Value part) { return sum ? b.add(sum, part) : part; };
+  if (dim == rank_of(x) - 1) {
+    Values pieces;
+    for (size_t begin = 0, end; begin < tables[0].size() && pieces.size() <= kMostPieces; begin = end) {
+      end = tables[0].size();
+      for (const Dims& table : tables) end = std::min(end, end_of_run(table, begin));
+      Value sum;
+      for (const Dims& table : tables)
+        if (table[begin] != kNowhere) sum = add(sum, run_of(b, x, dim, llvm::ArrayRef(table).slice(begin, end - begin)));
+      Dims shape(shape_of(x));
+      shape[dim] = int64_t(end - begin);
+      pieces.push_back(sum ? sum : b.constant(0.0, element_of(x), shape));
+    }
+    if (pieces.size() <= kMostPieces) return b.concatenate(pieces, dim);
+  }
+  Value sum;
+  for (const Dims& table : tables) {
+    Value index = b.integers(table), part = b.take(x, index, dim);
+    if (llvm::is_contained(table, kNowhere)) part = b.select(b.broadcast(b.compare(Direction::GE, index, b.like(0, index)), shape_of(part), {dim}), part, b.like(0, part));
+    sum = add(sum, part);
+  }
+  return sum;
+}
+
+// Rows first, so that one kernel copies their elements from where they are.
 Value padded(Builder& b, Value x, llvm::ArrayRef<int64_t> padding, Place place) {
-  for (size_t k = 0; 2 * k < padding.size(); ++k) {
+  for (size_t k = padding.size() / 2; k-- > 0;) {
     int64_t dim = rank_of(x) - 1 - int64_t(k);
-    x = b.take(x, b.integers(places(padding, k, shape_of(x)[dim], place)), dim);
+    x = sum_at(b, x, dim, {places(padding, k, shape_of(x)[dim], place)});
   }
   return x;
 }
 Value unpadded(Builder& b, Value grad, llvm::ArrayRef<int64_t> padding, Place place) {
+  constexpr size_t kMostTables = 4;
   Value g = b.upcast(grad);
-  for (size_t k = 0; 2 * k < padding.size(); ++k) {
+  for (size_t k = padding.size() / 2; k-- > 0;) {
     int64_t dim = rank_of(g) - 1 - int64_t(k), n = b.result_shape()[dim];
-    g = put_back(b, g, dim, places(padding, k, n, place), n);
+    Dims index = places(padding, k, n, place), uses(n, 0);
+    // Where each element went: the first time, the second, and so on.
+    llvm::SmallVector<Dims> tables(1, Dims(n, kNowhere));
+    for (auto [position, i] : llvm::enumerate(index)) {
+      if (uses[i] == int64_t(tables.size())) tables.emplace_back(n, kNowhere);
+      tables[uses[i]++][i] = int64_t(position);
+    }
+    g = tables.size() <= kMostTables ? sum_at(b, g, dim, tables) : put_back(b, g, dim, index, n);
   }
   return b.convert(g, b.result_element());
 }

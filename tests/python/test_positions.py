@@ -61,6 +61,65 @@ def test_padding_with_own_elements(mode, shape, padding):
     check(lambda x: F.pad(x, padding, mode), torch.randn(shape))
 
 
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize("shape, padding", [((2, 3, 18, 66), (1, 1, 1, 1)), ((2, 2, 20, 37), (3, 2, 5, 1)), ((3, 33), (9, 17)), ((2, 5, 40), (-3, 4)), ((1, 2, 3, 17), (16, 2, 2, -1)),
+                                            ((0, 3, 8, 20), (1, 2, 3, 4))])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_padding_in_pieces(mode, shape, padding, dtype):
+    """Rows of several vectors and what is left of them, few and many of an element's uses; also compiled, with what uses the result."""
+    x = torch.randn(shape, dtype=dtype)
+    if dtype is torch.bfloat16:  # eager adds an element's uses in bf16: exact is what is added in f32
+        wide, narrow = x.float().requires_grad_(), x.to("cresset").requires_grad_()
+        exact, padded = F.pad(wide, padding, mode), F.pad(narrow, padding, mode)
+        weight = torch.randn(exact.shape).bfloat16()
+        exact.backward(weight.float()), padded.backward(weight.to("cresset"))
+        torch.testing.assert_close(padded.cpu(), exact.bfloat16(), rtol=0, atol=0)
+        torch.testing.assert_close(narrow.grad.cpu(), wide.grad.bfloat16())
+    else:
+        check(lambda x: F.pad(x, padding, mode), x)
+    if dtype is torch.float32:
+        function = lambda x: (F.pad(x, padding, mode) * 2).abs()
+        torch.testing.assert_close(torch.compile(function, backend="cresset")(x), function(x))
+
+
+def test_padding_is_one_copy_and_its_gradient_one_sum():
+    x = torch.randn(2, 3, 20, 20)
+    for mode in ("reflect", "replicate"):
+        text = torch_cresset.stablehlo(lambda x: F.pad(x, (1, 1, 1, 1), mode), x)
+        assert text.count('"stablehlo.gather"') == 1 and text.count("stablehlo.concatenate") == 1  # of rows; of their pieces
+        text = torch_cresset.stablehlo(lambda x: torch.autograd.grad(F.pad(x, (1, 1, 1, 1), mode).sum(), x)[0], x.requires_grad_())
+        assert "scatter" not in text and text.count("stablehlo.concatenate") == 1
+
+
+def test_padding_of_integers_and_of_two_kernels():
+    x = torch.randint(-128, 128, (2, 3, 9, 21)).to(torch.int8)
+    torch.testing.assert_close(F.pad(x.to("cresset"), (2, 1, 1, 2), "replicate").cpu(), F.pad(x.int(), (2, 1, 1, 2), "replicate").to(torch.int8))
+    x, w = torch.randn(2, 3, 17, 19), torch.randn(4, 3, 3, 3)
+    check(lambda x, w: F.conv2d(F.pad(x.relu(), (1, 1, 1, 1), "reflect"), w), x, w, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.bool])
+@pytest.mark.parametrize("width", [1, 7, 16, 31, 47])
+def test_pieces_of_every_width_side_by_side(width, dtype):
+    x, y = ((torch.randn(5, n) * 3).to(dtype) for n in (width, 20))
+    for f in (lambda x, y: torch.cat([x, y, x], 1), lambda x, y: torch.cat([x.flip(1), y, x], 1), lambda x, y: torch.cat([x[0], y[1], x[2]])):
+        torch.testing.assert_close(f(x.to("cresset"), y.to("cresset")).cpu(), f(x, y), rtol=0, atol=0)
+        if width == 31 and dtype is torch.float32:
+            torch.testing.assert_close(torch.compile(f, backend="cresset")(x, y), f(x, y), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("size, step", [(16, 8), (5, 3), (33, 1)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+def test_windows_that_overlap(size, step, dtype):
+    x = (torch.randn(7, 130) * 9).to(dtype)
+    for f in (lambda x: x.unfold(1, size, step).contiguous(), lambda x: x.unfold(1, size, step).transpose(1, 2) * 2, lambda x: x.t().unfold(0, size, step) + 1,
+              lambda x: x.as_strided((4, 3, 9, 20), (130, 5, 7, 1), 11).contiguous(), lambda x: x[1:].unfold(0, 3, 1).sum(-1)):
+        torch.testing.assert_close(f(x.to("cresset")).cpu(), f(x), rtol=0, atol=0)
+        if size == 16 and dtype is torch.float32:
+            torch.testing.assert_close(torch.compile(f, backend="cresset")(x), f(x), rtol=0, atol=0)
+    assert not fallbacks()
+
+
 @pytest.mark.parametrize("options", [dict(kernel_size=3), dict(kernel_size=(2, 3), stride=2, padding=1), dict(kernel_size=2, dilation=(2, 1), padding=(0, 1))])
 def test_unfold_and_fold(options):
     check(lambda x: F.unfold(x, **options), torch.randn(2, 3, 7, 6))
