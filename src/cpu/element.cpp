@@ -221,6 +221,11 @@ IR ElementEmitter::emit(Value v, const Indices& at) {
 
 IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
   auto& b = k_.b;
+  if (isa<CompareOp>(op) && lanes_ > 1) {  // of positions: as many lanes as other vectors have, not half of them
+    auto x = position(op->getOperand(0), at), y = position(op->getOperand(1), at);
+    auto narrow = [&](const BoundedIndex& p) { return b.CreateTrunc(as_lanes(p.index), k_.vector(b.getInt32Ty(), lanes_)); };
+    if (x && y && llvm::isInt<32>(x->low) && llvm::isInt<32>(x->high) && llvm::isInt<32>(y->low) && llvm::isInt<32>(y->high)) return compute(op, {narrow(*x), narrow(*y)});
+  }
   if (is_elementwise(op)) {
     IRs operands;
     for (Value operand : op->getOperands())
@@ -448,6 +453,7 @@ IR ElementEmitter::emit_convert(Type from, Type to, IR v) {
   if (to.isInteger(1))
     return is_float(from) ? b.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
   if (is_float(from) && is_float(to)) return k_.round(to, b.CreateFPCast(v, type));
+  if (is_float(to) && from.isInteger(1)) return b.CreateSelect(v, llvm::ConstantFP::get(type, 1), llvm::ConstantFP::get(type, 0));
   if (is_float(to)) return k_.round(to, from_unsigned ? b.CreateUIToFP(v, type) : b.CreateSIToFP(v, type));
   if (is_float(from))
     return b.CreateIntrinsic(to.isUnsignedInteger() ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat, {type, v->getType()}, {v});

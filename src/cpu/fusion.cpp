@@ -227,10 +227,20 @@ class Fuser {
         if (isa<IotaOp>(op)) return true;
         [[fallthrough]];
       case Fusion::Scatter:
-        if (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) return true;  // what is scattered into
-        [[fallthrough]];
-      default: return isa<ReshapeOp>(op) || (is_splat(op) && shaped(op->getResult(0)).getRank() == 0);  // the same bytes: see Slots
+        return (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) || is_same_bytes(op);  // what is scattered into
+      case Fusion::Sort:
+        return (use.operand > 0 && is_position_in(dyn_cast<SortOp>(use.user), op)) || is_same_bytes(op);
+      default: return is_same_bytes(op);
     }
+  }
+  // See Slots.
+  static bool is_same_bytes(Operation* op) { return isa<ReshapeOp>(op) || (is_splat(op) && shaped(op->getResult(0)).getRank() == 0); }
+  // Where each element stands on its line.
+  static bool is_position_in(SortOp sort, Operation* op) {
+    auto iota = dyn_cast<IotaOp>(op);
+    if (!sort || !iota || !isa<IntegerType>(element(iota))) return false;
+    int64_t dim = int64_t(sort.getDimension());
+    return int64_t(iota.getIotaDimension()) == (dim < 0 ? dim + shaped(iota).getRank() : dim);
   }
   // Whether strides express the whole way from the operation's operand to those of the product.
   bool is_strided(Operation* op, const Fusion& fusion) {

@@ -22,21 +22,28 @@ llvm::Error emit_scatter(KernelContext& c) {
   // Scatters side by side, each into its own part of the input, are tasks.
   auto in_batch = dims.getInputBatchingDims(), indices_batch = dims.getScatterIndicesBatchingDims();
   bool side_by_side = !in_batch.empty() && in_batch[0] == 0 && indices_batch[0] == 0 && dims.getIndexVectorDim() != 0 && input.getRank() > 1;
-  int64_t parts = side_by_side ? input.getDimSize(0) : 1, elements = product(input.getShape());
+  // So are ranges of slices that are updated as a whole: each task looks through all updates for its own, which only pays for long ones.
+  bool slices = !side_by_side && llvm::is_contained(dims.getInsertedWindowDims(), 0) && llvm::is_contained(dims.getScatterDimsToOperandDims(), 0);
+  int64_t first_size = input.getRank() ? input.getDimSize(0) : 1, ranges = slices && first_size ? std::clamp<int64_t>(product(window_shape) / 64, 1, 8) : 1;
+  int64_t parts = side_by_side ? first_size : ranges, elements = product(input.getShape()), each = ceil_div(first_size, ranges);
+  auto begin_of = [&](IR part) { return k.min(k.mul(part, each), k.i64(first_size)); };
+  auto end_of = [&](IR part) { return begin_of(k.add(part, k.i64(1))); };
   c.kernel.tasks = parts;
-  c.kernel.cost = 4.0 * elements + (side_by_side ? 8.0 * product(update.getShape()) : 0);
+  c.kernel.cost = 4.0 * elements + (parts > 1 ? 8.0 * product(update.getShape()) : 0);
 
   auto copy_input = [&](IR part) {
+    IR begin = k.i64(0), count = k.i64(elements / std::max<int64_t>(side_by_side ? parts : 1, 1));
+    if (ranges > 1) begin = k.mul(begin_of(part), elements / first_size), count = b.CreateSub(k.mul(end_of(part), elements / first_size), begin);
     for (auto [from, to] : llvm::zip(op.getInputs(), op.getResults()))
-      k.along(k.i64(elements / std::max<int64_t>(parts, 1)), k.target.lanes, [&, from = from, to = to](IR i, int lanes) {
+      k.along(count, k.target.lanes, [&, from = from, to = to](IR i, int lanes) {
         Indices at(input.getRank(), Index{k.i64(0), 0, int64_t(1) << 40});
-        if (!at.empty()) at.back() = {i, lanes > 1 ? 1 : 0, lanes};
+        if (!at.empty()) at.back() = {k.add(begin, i), lanes > 1 ? 1 : 0, ranges > 1 ? 1 : lanes};
         if (side_by_side) at.front() = {part, 0, 1};
         auto e = c.elements(lanes);
         k.store(element(to), e.emit(from, at), c.buffer(to), e.offset(input.getShape(), at).base, lanes);
       });
   };
-  auto update_one = [&](const Indices& batch) {
+  auto update_one = [&](const Indices& batch, IR part) {
     // Where the window begins in the input, for each input dimension.
     IRs start(input.getRank(), k.i64(0));
     for (auto [component, d] : llvm::enumerate(dims.getScatterDimsToOperandDims())) {
@@ -79,14 +86,18 @@ llvm::Error emit_scatter(KernelContext& c) {
         for (auto [r, v] : llvm::zip(op.getResults(), values)) k.store(element(r), v, c.buffer(r), offset, lanes);
       });
     };
-    k.loop(k.i64(0), k.i64(product(window_shape) / std::max<int64_t>(columns, 1)), [&](IR i) {
-      if (!whole_rows) return update_at(delinearise(k, window_shape, i), 1);
-      k.along(k.i64(columns), k.target.lanes, [&](IR column, int lanes) {
-        Indices in_window = delinearise(k, ArrayRef(window_shape).drop_back(), i);
-        in_window.push_back({column, lanes > 1 ? 1 : 0, lanes});
-        update_at(std::move(in_window), lanes);
+    auto update_window = [&] {
+      k.loop(k.i64(0), k.i64(product(window_shape) / std::max<int64_t>(columns, 1)), [&](IR i) {
+        if (!whole_rows) return update_at(delinearise(k, window_shape, i), 1);
+        k.along(k.i64(columns), k.target.lanes, [&](IR column, int lanes) {
+          Indices in_window = delinearise(k, ArrayRef(window_shape).drop_back(), i);
+          in_window.push_back({column, lanes > 1 ? 1 : 0, lanes});
+          update_at(std::move(in_window), lanes);
+        });
       });
-    });
+    };
+    if (ranges == 1) return update_window();
+    k.when(b.CreateAnd(b.CreateICmpSGE(start[0], begin_of(part)), b.CreateICmpSLT(start[0], end_of(part))), update_window);
   };
   if (side_by_side) batch_shape.front() = 1;
   k.loop(k.begin(), k.end(), [&](IR part) {
@@ -94,7 +105,7 @@ llvm::Error emit_scatter(KernelContext& c) {
     k.loop(k.i64(0), k.i64(product(batch_shape)), [&](IR which) {
       Indices batch = delinearise(k, batch_shape, which);
       if (side_by_side) batch.front() = {part, 0, 1};
-      update_one(batch);
+      update_one(batch, part);
     });
   });
   return llvm::Error::success();

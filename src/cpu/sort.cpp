@@ -118,6 +118,9 @@ llvm::Error emit_sort(KernelContext& c) {
   auto first = op->getAttrOfType<IntegerAttr>(kFirstWanted);
   int64_t wanted = first ? first.getInt() : n;
   auto* pointer = b.getPtrTy();
+  // An input of positions that is not in memory.
+  auto is_position = [&](Value v) { return isa_and_nonnull<IotaOp>(v.getDefiningOp()) && c.fusion.roles.contains(v.getDefiningOp()); };
+  auto position = [&](Value v, IR at) { return b.CreateTrunc(at, k.compute_type(element(v))); };
   // The inputs' elements from scratch, where the positions are that come first on a line.
   auto write = [&](IR line_begin) {
     k.loop(k.i64(0), k.i64(wanted), [&](IR i) {
@@ -125,7 +128,7 @@ llvm::Error emit_sort(KernelContext& c) {
       if (order) entry = b.CreateAnd(entry, k.i64(0xffffffff));
       IR from = b.CreateAdd(line_begin, b.CreateMul(entry, k.i64(stride))), to = b.CreateAdd(line_begin, b.CreateMul(i, k.i64(stride)));
       for (auto [v, r] : llvm::zip(op.getInputs(), op.getResults()))
-        if (c.slots.has(r)) k.store(element(r), k.load(element(v), c.buffer(v), from, 1), c.buffer(r), to, 1);
+        if (c.slots.has(r)) k.store(element(r), is_position(v) ? position(v, entry) : k.load(element(v), c.buffer(v), from, 1), c.buffer(r), to, 1);
     });
   };
   auto begin_of = [&](IR line) { return b.CreateAdd(b.CreateMul(b.CreateUDiv(line, k.i64(stride)), k.i64(n * stride)), b.CreateURem(line, k.i64(stride))); };
@@ -159,7 +162,7 @@ llvm::Error emit_sort(KernelContext& c) {
     IRs arguments;
     for (auto [i, v] : llvm::enumerate(op.getInputs())) {
       IR base = b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, less->getArg(0), i));
-      for (int side : {1, 2}) arguments.push_back(k.load(element(v), base, b.CreateMul(less->getArg(side), k.i64(stride)), 1));
+      for (int side : {1, 2}) arguments.push_back(is_position(v) ? position(v, less->getArg(side)) : k.load(element(v), base, b.CreateMul(less->getArg(side), k.i64(stride)), 1));
     }
     b.CreateRet(e.region(op.getComparator().front(), arguments)[0]);
   }
@@ -168,7 +171,7 @@ llvm::Error emit_sort(KernelContext& c) {
   k.loop(k.begin(), k.end(), [&](IR line) {
     IR begin = begin_of(line);
     for (auto [i, v] : llvm::enumerate(op.getInputs()))
-      b.CreateStore(b.CreateInBoundsGEP(k.memory_type(element(v)), c.buffer(v), begin), b.CreateConstGEP1_64(pointer, context, i));
+      if (!is_position(v)) b.CreateStore(b.CreateInBoundsGEP(k.memory_type(element(v)), c.buffer(v), begin), b.CreateConstGEP1_64(pointer, context, i));
     b.CreateCall(sort, {k.scratch(), k.i64(n), k.i64(wanted), less, context});
     write(begin);
   });

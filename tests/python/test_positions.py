@@ -108,6 +108,36 @@ def test_pieces_of_every_width_side_by_side(width, dtype):
             torch.testing.assert_close(torch.compile(f, backend="cresset")(x, y), f(x, y), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("rows, width", [(5, 520), (9, 130), (40, 67), (1, 200), (100, 64)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+def test_rows_that_are_updated_in_ranges(rows, width, dtype):
+    """Several updates of a row stay in order; rows are ranges of different sizes."""
+    x, y = ((torch.randn(n, 3, width) * 2).round().to(dtype) for n in (rows, 50))  # sums are exact in bf16
+    i = torch.randint(0, rows, (50,))
+    i[10:20] = rows - 1
+    for f in (lambda x, y, i: x.index_add(0, i, y), lambda x, y, i: x.index_put((i,), y, accumulate=True),
+              lambda x, y, i: x.index_copy(0, i[:1], y[:1]), lambda x, y, i: x[:, 1].index_add(0, i[:3], y[:3, 1])):
+        torch.testing.assert_close(f(x.to("cresset"), y.to("cresset"), i.to("cresset")).cpu(), f(x, y, i), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
+def test_positions_of_sorted_numbers(dim, dtype):
+    """Of numbers with up to 32 bits and of others."""
+    x = (torch.randn(5, 40, 7) * 99).to(dtype)
+    for f in (lambda x: x.argsort(dim=dim, stable=True), lambda x: x.sort(dim=dim, stable=True, descending=True)[1] * 2, lambda x: x.sort(dim=dim, stable=True)[1].narrow(dim, 1, 3),
+              lambda x: torch.arange(7, device=x.device) + x.argsort(dim=-1, stable=True)):
+        torch.testing.assert_close(f(x.to("cresset")).cpu(), f(x), rtol=0, atol=0)
+
+
+def test_compared_positions():
+    for n, m in ((3, 70), (70, 3), (65, 65)):
+        for f in (lambda d: torch.eye(n, m, device=d), lambda d: torch.ones(n, m, device=d).tril(-1), lambda d: torch.ones(n, m, device=d, dtype=torch.bfloat16).triu(2),
+                  lambda d: (torch.arange(m, device=d) < torch.arange(n, device=d)[:, None]).double(),
+                  lambda d: ((torch.arange(m, device=d) * 2**33) == (torch.arange(n, device=d)[:, None] * 2**32)).half()):
+            torch.testing.assert_close(f("cresset").cpu(), f("cpu"), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("size, step", [(16, 8), (5, 3), (33, 1)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
 def test_windows_that_overlap(size, step, dtype):
