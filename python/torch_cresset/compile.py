@@ -170,6 +170,10 @@ def _is_random(node):
     return isinstance(node.target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in node.target.tags
 
 
+# Their gradients compare the input with the extreme, which is equal to an element only if that is not computed once more.
+_EXTREMES = {"aten.amax", "aten.amin", "aten.max", "aten.min", "aten.aminmax", "aten.linalg_vector_norm"}
+
+
 def _partition(joint, inputs, **options):
     """Forward and backward as two graphs. Results of whole operators are saved for the backward, but for those under torch.utils.checkpoint; of these what draws numbers, so that
     the backward has the same. Pieces of what is written by hand are computed again there, where raising the gradient needs all of them: gelu_backward is seen from x, not from
@@ -182,6 +186,8 @@ def _partition(joint, inputs, **options):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
         elif (name in _OURS or _C.is_composite(name)) and name not in _PIECES:
             node.meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)
+        if name in _EXTREMES and node.args[0].op == "call_function":
+            node.args[0].meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)
     with torch._functorch.config.patch(ban_recompute_used_far_apart=False, ban_recompute_long_fusible_chains=False, ban_recompute_materialized_backward=False,
                                        ban_recompute_reductions=False, cse=False):
         return min_cut_rematerialization_partition(joint, inputs, **options)

@@ -518,6 +518,8 @@ IR float_extreme(llvm::IRBuilder<>& b, IR x, IR y, bool maximum) {
 
 IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
   auto& b = k_.b;
+  llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  if (k_.uncontracted.contains(op)) b.clearFastMathFlags();
   Type type = element(op->getOperand(isa<SelectOp>(op) ? 1 : 0));
   bool fp = is_float(type), is_unsigned = type.isUnsignedInteger() || type.isInteger(1);
   auto unary = [&](llvm::Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, in[0]); };

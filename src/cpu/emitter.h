@@ -6,6 +6,7 @@
 
 #include "cpu/target.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
@@ -45,6 +46,7 @@ class KernelEmitter {
   llvm::IRBuilder<> b;
   llvm::Module& module;
   const Target& target;
+  llvm::DenseSet<mlir::Operation*> uncontracted;  ///< computed without fused multiply-adds: elsewhere, the same operation gives the same number
 
   IR buffer(int i) const { return buffers_[i]; }
   IR begin() const { return function_->getArg(1); }

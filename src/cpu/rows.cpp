@@ -29,6 +29,7 @@ class RowsEmitter {
     columns_ = f_.shape.back();
     rows_ = std::accumulate(f_.shape.begin(), f_.shape.end() - 1, int64_t(1), std::multiplies<>());
     plan_walks();
+    keep_apart();
     flat_ = walks_.size() == 1 && is_flat();
     if (flat_) {
       columns_ *= rows_;
@@ -113,7 +114,7 @@ class RowsEmitter {
       for (ReduceOp r : walk.reductions) need(r.getInputs()[0]);
       for (Operation* op : needed) {
         auto [it, fresh] = first_walk.insert({op, int(w)});
-        if (!fresh && f_.roles.lookup(op) == Fusion::Element && (is_costly(op) || is_compared(op))) kept_.insert({op->getResult(0), {it->second, 0}});
+        if (!fresh && f_.roles.lookup(op) == Fusion::Element && is_costly(op)) kept_.insert({op->getResult(0), {it->second, 0}});
       }
     }
     passes_ = walks_.size() - (walks_.size() > 1 && walks_.back().stores.empty() && walks_.back().reductions.empty());
@@ -129,13 +130,20 @@ class RowsEmitter {
     c_.kernel.scratch_bytes = scratch;
   }
 
-  // With its own extreme: computed twice it need not be the same, where multiply-adds are contracted in one walk and hoisted out of the other.
-  bool is_compared(Operation* op) {
-    auto uses = [&](auto&& wanted) { return llvm::any_of(op->getUsers(), [&](Operation* user) { return f_.roles.count(user) && wanted(user); }); };
-    return uses([](Operation* user) { return isa<CompareOp>(user); }) && uses([](Operation* user) {
-             auto reduce = dyn_cast<ReduceOp>(user);
-             return reduce && isa<MaxOp, MinOp>(simple_reducer(reduce.getBody().front()));
-           });
+  // What is compared with its own extreme, or divided by it, is computed in two walks, and has to be the same number in both: a multiply-add might be contracted in one of them only.
+  void keep_apart() {
+    std::function<void(Value)> apart = [&](Value v) {
+      Operation* op = v.getDefiningOp();
+      if (op && f_.roles.contains(op) && k_.uncontracted.insert(op).second)
+        for (Value operand : op->getOperands()) apart(operand);
+    };
+    for (auto& [op, role] : f_.roles)
+      if (auto reduce = dyn_cast<ReduceOp>(op); reduce && isa<MaxOp, MinOp>(simple_reducer(reduce.getBody().front())) && is_compared(reduce.getResult(0))) apart(reduce.getInputs()[0]);
+  }
+  bool is_compared(Value v) {
+    return llvm::any_of(v.getUsers(), [&](Operation* user) {
+      return f_.roles.contains(user) && (isa<CompareOp, DivOp>(user) || (isa<BroadcastInDimOp, ReshapeOp, ConvertOp>(user) && is_compared(user->getResult(0))));
+    });
   }
 
   // Large outputs go past the caches, so that their lines need not be read first: if they begin with a line and overwrite nothing that has been read just then.

@@ -145,6 +145,14 @@ def test_what_is_checkpointed_is_computed_again_with_the_same_mask(p):
     assert traced_by_aot_autograd() == 1
 
 
+def test_an_extreme_is_found_again_in_the_backward():
+    """Its input is saved: computed again there, no element need be equal to it."""
+    f = lambda x: torch.linalg.vector_norm(x * x.cos() + x.sin(), float("inf"), -1)
+    x = torch.randn(64, 40, requires_grad=True)
+    y = torch.compile(f, backend=lambda module, inputs: torch_cresset.compile._through_aot_autograd(module, list(inputs)))(x)
+    torch.testing.assert_close(torch.autograd.grad(y.sum(), x), torch.autograd.grad(f(x).sum(), x))
+
+
 def test_batch_norm_in_training_moves_its_statistics():
     torch.manual_seed(0)
     n = torch.nn

@@ -167,3 +167,20 @@ def test_an_extreme_is_found_again():
         return x.grad
 
     same(gradient, torch.randn(19, 21, 3, 7), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns", [40, 300_000])
+@pytest.mark.parametrize("name", ["equal", "place", "quotient"])
+def test_an_extreme_is_found_again_in_rows_of_any_length(columns, name):
+    """What a product is used for beside its sum differs between the walks; and the longest rows are not kept from one to the next."""
+
+    def f(x):
+        y = x * x.cos()
+        z = y + x.sin()
+        if name == "equal":
+            return (y * (z == z.amax(-1, keepdim=True))).sum(-1)
+        if name == "place":
+            return (y * y).sum(-1) + z.max(-1)[1]
+        return ((z / z.abs().amax(-1, keepdim=True)).abs() == 1).sum(-1) + y.sum(-1)
+
+    same(f, torch.randn(5, columns, generator=torch.Generator().manual_seed(1)), rtol=1e-4, atol=1e-3)
