@@ -508,10 +508,10 @@ IR compare(llvm::IRBuilder<>& b, CompareOp op, Type type, IR x, IR y) {
                      : b.CreateICmp(pick(P::ICMP_EQ, P::ICMP_NE, P::ICMP_SGE, P::ICMP_SGT, P::ICMP_SLE, P::ICMP_SLT), x, y);
 }
 
-// nan if either is nan, as the specification (and PyTorch) ask.
+// nan if either is nan, as the specification (and PyTorch) ask; the first of two zeros, as PyTorch's relu and clamp.
 IR float_extreme(llvm::IRBuilder<>& b, IR x, IR y, bool maximum) {
-  IR picked = b.CreateSelect(maximum ? b.CreateFCmpOGT(x, y) : b.CreateFCmpOLT(x, y), x, y);
-  return b.CreateSelect(b.CreateFCmpUNO(x, x), x, picked);
+  IR picked = b.CreateSelect(maximum ? b.CreateFCmpOGT(y, x) : b.CreateFCmpOLT(y, x), y, x);
+  return b.CreateSelect(b.CreateFCmpUNO(y, y), y, picked);
 }
 
 }  // namespace
@@ -594,7 +594,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
       .Case([&](CompareOp compared) { return compare(b, compared, type, in[0], in[1]); })
       .Case([&](SelectOp) { return b.CreateSelect(in[0], in[1], in[2]); })
       .Case([&](ClampOp) -> IR {
-        if (fp) return float_extreme(b, float_extreme(b, in[0], in[1], true), in[2], false);
+        if (fp) return float_extreme(b, float_extreme(b, in[1], in[0], true), in[2], false);
         auto max = is_unsigned ? llvm::Intrinsic::umax : llvm::Intrinsic::smax, min = is_unsigned ? llvm::Intrinsic::umin : llvm::Intrinsic::smin;
         return b.CreateBinaryIntrinsic(min, b.CreateBinaryIntrinsic(max, in[0], in[1]), in[2]);
       })

@@ -184,3 +184,10 @@ def test_an_extreme_is_found_again_in_rows_of_any_length(columns, name):
         return ((z / z.abs().amax(-1, keepdim=True)).abs() == 1).sum(-1) + y.sum(-1)
 
     same(f, torch.randn(5, columns, generator=torch.Generator().manual_seed(1)), rtol=1e-4, atol=1e-3)
+
+
+def test_the_sign_of_zero_is_kept():
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.tensor([-0.0, 0.0] * 40, dtype=dtype)
+        for f in (torch.relu, lambda x: x.clamp(min=0), lambda x: torch.nn.functional.hardtanh(x, 0, 1)):
+            assert torch.equal(on_device(f, x).signbit(), f(x).signbit())
