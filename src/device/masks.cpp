@@ -3,17 +3,19 @@
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
+#include <algorithm>
+
 namespace cresset::device {
 namespace {
 
 at::Tensor positions_of(const at::Tensor& self) { return at::nonzero(self.to(at::kCPU)).to(self.device()); }
 
-// Each mask becomes the integer indices of its true elements, one tensor for each of its dimensions.
+// On the device; each mask becomes the integer indices of its true elements, one tensor for each of its dimensions.
 Indices without_masks(const at::Tensor& self, const Indices& indices) {
   Indices integers;
   for (const std::optional<at::Tensor>& index : indices) {
     if (!index || !index->defined() || (index->scalar_type() != at::kBool && index->scalar_type() != at::kByte)) {
-      integers.push_back(index);
+      integers.push_back(index && index->defined() ? std::optional(index->to(self.device())) : index);
       continue;
     }
     for (int64_t d = 0; d < index->dim(); ++d) {
@@ -24,6 +26,7 @@ Indices without_masks(const at::Tensor& self, const Indices& indices) {
     at::Tensor positions = positions_of(*index).to(self.device());
     for (int64_t d = 0; d < index->dim(); ++d) integers.push_back(positions.select(1, d));
   }
+  TORCH_CHECK_INDEX(std::any_of(integers.begin(), integers.end(), [](const std::optional<at::Tensor>& index) { return index && index->defined(); }), "at least one index must be provided");
   return integers;
 }
 

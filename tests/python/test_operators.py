@@ -266,3 +266,17 @@ def test_cumulative_extremes(name, dtype):
 
 def test_gradient_of_cumulative_extremes():
     same(lambda x: torch.autograd.grad(x.requires_grad_().cummax(1)[0].square().sum(), x)[0], torch.randn(4, 50))
+
+
+@pytest.mark.parametrize("index", [torch.tensor([2, 0]), torch.tensor([], dtype=torch.long), torch.tensor([True, False, True, False])])
+def test_indices_on_the_cpu(index):
+    """As of any device: they are moved."""
+    x = torch.randn(4, 3)
+    d = x.to("cresset")
+    torch.testing.assert_close(d[index].cpu(), x[index], rtol=0, atol=0)
+    torch.testing.assert_close(torch.index_put(d, (index,), torch.ones((), device="cresset")).cpu(), torch.index_put(x, (index,), torch.ones(())), rtol=0, atol=0)
+
+
+def test_no_index():
+    with pytest.raises(IndexError, match="at least one index"):
+        torch.ops.aten.index(torch.randn(4, 3).to("cresset"), [None])
