@@ -325,7 +325,6 @@ IR ElementEmitter::emit_random_bits(CompositeOp op, const Indices& at) {
 IR ElementEmitter::emit_pad(PadOp pad, const Indices& at) {
   auto& b = k_.b;
   auto from = shaped(pad.getOperand());
-  if (from.getNumElements() == 0) return emit(pad.getPaddingValue(), {});
   auto is_padded = [&](int64_t d) { return pad.getEdgePaddingLow()[d] || pad.getEdgePaddingHigh()[d] || pad.getInteriorPadding()[d]; };
   auto is_regular = [&](const Index& i) { return !i.lanes && i.step > 0 && i.step <= kMostStep; };
   // Most vectors that lie along a padded dimension lie wholly within. Of others one is read that does, by as few steps away as it takes, and moved.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cpu/element.h"
+#include "cpu/empty.h"
 #include "cpu/fusion.h"
 #include "cpu/products.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -221,7 +222,7 @@ Value simplify_convolution(ConvolutionOp op, PatternRewriter& r) {
   auto ones = [](std::optional<ArrayRef<int64_t>> v) { return !v || llvm::all_of(*v, [](int64_t n) { return n == 1; }); };
   if (op.getFeatureGroupCount() != 1 || op.getBatchGroupCount() != 1 || x.getShape().drop_front(2) != w.getShape().drop_front(2) || !ones(op.getLhsDilation()) ||
       !ones(op.getRhsDilation()) || (op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p != 0; })) ||
-      (op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) || x.getNumElements() == 0 || w.getNumElements() == 0 ||
+      (op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) ||
       x.getElementType() != w.getElementType() || !in_order(dims.getInputBatchDimension(), dims.getInputFeatureDimension(), dims.getInputSpatialDimensions()) ||
       !in_order(dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension(), dims.getKernelSpatialDimensions()) ||
       !in_order(dims.getOutputBatchDimension(), dims.getOutputFeatureDimension(), dims.getOutputSpatialDimensions()))
@@ -483,6 +484,7 @@ void simplify(ModuleOp module) {
       DominanceInfo dominance(function);
       eliminateCommonSubExpressions(rewriter, dominance, function);
     };
+    drop_empty(function);
     merge();  // so that an operation with one user is seen as such
     (void)applyPatternsGreedily(function, frozen, config);  // stopping early is no failure: any state is as correct
     merge();

@@ -30,6 +30,11 @@ inline void check_integral(const trace::Operator& op, std::initializer_list<at::
                                 "; convert it with .to(torch.int64)");
 }
 
+/// Raises eager's error where there is no element that could be the result.
+inline void check_not_empty(const trace::Operator& op, const at::Tensor& self) {
+  TORCH_CHECK(self.numel() > 0, op.name, ": expected at least one element, but got a tensor of sizes ", self.sizes(), "; name the dimensions to reduce with dim=");
+}
+
 /// Whether an argument is of a dtype that programs have no code for (complex numbers, 8-bit floats, wide unsigned integers), or a view that is only marked
 /// as negative. Such a call runs on the CPU.
 inline bool without_code(at::ScalarType t) {

@@ -11,6 +11,7 @@
 #include <ATen/native/layer_norm.h>
 #include <ATen/ops/addmm_meta_dispatch.h>
 #include <ATen/ops/addmv_meta_dispatch.h>
+#include <ATen/ops/index_add_meta_dispatch.h>
 #include <ATen/ops/mean_meta_dispatch.h>
 #include <ATen/ops/mm_meta_dispatch.h>
 #include <ATen/ops/sub_meta_dispatch.h>
@@ -349,6 +350,11 @@ Layouts index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>
 }
 Layouts _index_put_impl_(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>&, const at::Tensor&, bool, bool) { return {like(self)}; }
 
+// PyTorch's own looks for the first slice of what is added, also where there is none.
+Layouts index_add(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source, const at::Scalar& alpha) {
+  if (index.numel() == 0 && source.numel() == 0) return {contiguous(self.sizes(), self.scalar_type())};
+  return of(at::meta::index_add(meta(self), dim, meta(index), meta(source), alpha));
+}
 Layouts index_fill_int_Scalar(const at::Tensor& self, int64_t, const at::Tensor& index, const at::Scalar&) {
   TORCH_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
   return {like(self)};

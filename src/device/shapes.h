@@ -59,6 +59,7 @@ Layouts max_pool3d_with_indices(const at::Tensor& self, at::IntArrayRef kernel_s
                                 bool ceil_mode);
 Layouts max_pool3d_with_indices_backward(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride,
                                          at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode, const at::Tensor& indices);
+Layouts index_add(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source, const at::Scalar& alpha);
 Layouts index_fill_int_Scalar(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Scalar& value);
 Layouts index_fill_int_Tensor(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& value);
 Layouts searchsorted(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right, std::optional<c10::string_view> side,
