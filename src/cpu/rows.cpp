@@ -269,7 +269,7 @@ class RowsEmitter {
       for (Visit& visit : visits)
         for (ReduceOp r : walks_[visit.walk].reductions) {
           sums.push_back(neutral(k_, simple_reducer(r.getBody().front()), k_.vector(k_.compute_type(element(r.getInputs()[0])), lanes)));
-          if (notes_nan(r)) sums.push_back(llvm::Constant::getNullValue(k_.vector(k_.b.getInt32Ty(), lanes / 2)));
+          if (notes_nan(r, lanes)) sums.push_back(llvm::Constant::getNullValue(k_.vector(k_.b.getInt32Ty(), lanes / 2)));
         }
       IR split = k_.b.CreateAdd(lo, k_.b.CreateAnd(k_.b.CreateSub(hi, lo), k_.i64(-int64_t(lanes))));
       sums = walk(visits, lo, split, lanes, sums);
@@ -279,7 +279,7 @@ class RowsEmitter {
         for (ReduceOp r : walks_[visit.walk].reductions) {
           Operation* reducer = simple_reducer(r.getBody().front());
           IR sum = *next++;
-          sum = notes_nan(r) ? nan_if_noted(*next++, k_.fold(sum, lanes, [&](IR x, IR y) { return extreme(reducer, x, y); })) : fold_lanes(k_, scalar[i], reducer, sum, lanes);
+          sum = notes_nan(r, lanes) ? nan_if_noted(*next++, k_.fold(sum, lanes, [&](IR x, IR y) { return extreme(reducer, x, y); })) : fold_lanes(k_, scalar[i], reducer, sum, lanes);
           *folded = scalar[i].compute(reducer, {*folded, sum});
           ++folded;
         }
@@ -337,7 +337,7 @@ class RowsEmitter {
     for (ReduceOp r : walk.reductions) {
       Operation* reducer = simple_reducer(r.getBody().front());
       IR sum = carried[next.size()], x = e.emit(r.getInputs()[0], here);
-      if (lanes > 1 && notes_nan(r)) {
+      if (notes_nan(r, lanes)) {
         IR noted = carried[next.size() + 1];
         next.push_back(extreme(reducer, sum, x));
         next.push_back(note_nan(noted, x, lanes));
@@ -359,8 +359,8 @@ class RowsEmitter {
 
   // The extreme of floats is nan if one of them is. In vectors that is noted aside, two of them at a time: the extreme itself is then one instruction,
   // not four that wait for each other.
-  bool notes_nan(ReduceOp r) {
-    return lanes_ > 1 && isa<MaxOp, MinOp>(simple_reducer(r.getBody().front())) && k_.compute_type(element(r.getInputs()[0]))->isFloatTy();
+  bool notes_nan(ReduceOp r, int lanes) {
+    return lanes > 2 && isa<MaxOp, MinOp>(simple_reducer(r.getBody().front())) && k_.compute_type(element(r.getInputs()[0]))->isFloatTy();
   }
   IR extreme(Operation* reducer, IR x, IR y) {
     return k_.b.CreateSelect(isa<MaxOp>(reducer) ? k_.b.CreateFCmpOGT(x, y) : k_.b.CreateFCmpOLT(x, y), x, y);
