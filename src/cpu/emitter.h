@@ -17,8 +17,8 @@ namespace cresset::cpu {
 using IR = llvm::Value*;
 using IRs = llvm::SmallVector<IR>;
 
-/// Of an array that is this large (bytes) not much stays in a core's L2; or, of the other, in caches that are shared: 32 MiB, of which there are inputs and others' arrays too.
-constexpr int64_t kBytesBeyondL2 = 2 << 20, kBytesBeyondCaches = 12 << 20;
+/// Of an array that is this large (bytes) not much stays in a core's L2.
+constexpr int64_t kBytesBeyondL2 = 2 << 20;
 
 /// How a kernel is launched.
 struct Kernel {

@@ -15,6 +15,7 @@ using namespace mlir::stablehlo;
 namespace {
 
 constexpr int64_t kChunk = 8192;          // elements of a flat array in one task
+constexpr int64_t kBytesBeyondCaches = 32 << 20;  // of all arrays of a kernel, from which on the caches have nothing left for the next one
 constexpr int64_t kAhead = 512;           // elements: where rows overlap, what is that far ahead is asked for
 
 bool is_transcendental(Operation* op) { return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, Expm1Op, Log1pOp>(op); }
@@ -146,13 +147,17 @@ class RowsEmitter {
     });
   }
 
-  // Large outputs go past the caches, so that their lines need not be read first: if they begin with a line and overwrite nothing that has been read just then.
+  // Where a kernel's arrays do not fit into the caches, its outputs go past them, so that their lines need not be read first: if they begin with a line and overwrite nothing that has been read just then.
   IR plan_streams() {
     IR result = nullptr;
+    int64_t all_bytes = 0;
+    for (auto* arrays : {&f_.inputs, &f_.outputs})
+      for (Value v : *arrays) all_bytes += std::min(shaped(v).getNumElements(), product(f_.shape)) * element_bytes(element(v));
+    if (all_bytes < kBytesBeyondCaches) return nullptr;
     for (const Walk& walk : walks_)
       for (Value v : walk.stores) {
         int64_t bytes = element_bytes(element(v));
-        if (shaped(v).getShape() != ArrayRef(f_.shape) || rows_ * columns_ * bytes < kBytesBeyondCaches || columns_ * bytes % 64 || lanes_ * bytes % 64) continue;
+        if (shaped(v).getShape() != ArrayRef(f_.shape) || columns_ * bytes % 64 || lanes_ * bytes % 64) continue;
         past_caches_.insert(v);
         IR ok = k_.b.CreateICmpEQ(k_.b.CreateAnd(k_.b.CreatePtrToInt(c_.buffer(v), k_.b.getInt64Ty()), k_.i64(63)), k_.i64(0));
         for (Value input : f_.inputs) ok = k_.b.CreateAnd(ok, k_.b.CreateICmpNE(c_.buffer(v), c_.buffer(input)));

@@ -228,9 +228,9 @@ func.func @main(%x: tensor<64x512xf64>) -> tensor<64x512xbf16> {
 }
 
 //--- large.mlir
-func.func @main(%x: tensor<4096x768xf32>) -> tensor<4096x768xf32> {
-  %0 = stablehlo.add %x, %x : tensor<4096x768xf32>
-  return %0 : tensor<4096x768xf32>
+func.func @main(%x: tensor<4096x1024xf32>) -> tensor<4096x1024xf32> {
+  %0 = stablehlo.add %x, %x : tensor<4096x1024xf32>
+  return %0 : tensor<4096x1024xf32>
 }
 
 //--- rows.mlir
