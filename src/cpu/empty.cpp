@@ -19,6 +19,10 @@ SmallVector<Value> without_empty(Operation* op, OpBuilder& b) {
   auto zeros = [&](Value v) -> Value { return ConstantOp::create(b, op->getLoc(), cast<ElementsAttr>(b.getZeroAttr(v.getType()))); };
   auto filled = [&](Value v, Value number) -> Value { return BroadcastInDimOp::create(b, op->getLoc(), v.getType(), number, b.getDenseI64ArrayAttr({})); };
   SmallVector<Value> values;
+  auto initial = [&](auto reduce) {
+    if (is_empty(reduce.getInputs()[0]))
+      for (auto [v, init] : llvm::zip(op->getResults(), reduce.getInitValues())) values.push_back(filled(v, init));
+  };
   if (llvm::all_of(op->getResults(), is_empty)) {
     for (Value v : op->getResults()) values.push_back(zeros(v));
   } else if (auto update = dyn_cast<DynamicUpdateSliceOp>(op)) {
@@ -32,11 +36,9 @@ SmallVector<Value> without_empty(Operation* op, OpBuilder& b) {
   } else if (auto pad = dyn_cast<PadOp>(op)) {
     if (is_empty(pad.getOperand())) values.push_back(filled(pad, pad.getPaddingValue()));
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    if (is_empty(reduce.getInputs()[0]))
-      for (auto [v, init] : llvm::zip(op->getResults(), reduce.getInitValues())) values.push_back(filled(v, init));
+    initial(reduce);
   } else if (auto window = dyn_cast<ReduceWindowOp>(op)) {
-    if (is_empty(window.getInputs()[0]))
-      for (auto [v, init] : llvm::zip(op->getResults(), window.getInitValues())) values.push_back(filled(v, init));
+    initial(window);
   } else if (auto select = dyn_cast<SelectAndScatterOp>(op)) {
     if (is_empty(select.getSource())) values.push_back(filled(select, select.getInitValue()));
   } else if (isa<DotGeneralOp, ConvolutionOp>(op)) {
