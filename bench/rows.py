@@ -33,6 +33,7 @@ class Row:
     make: Callable[..., Work]
     training: bool = False
     kernel: bool = False  # no model: few operators, of which the size says all
+    other: bool = False  # not in the table; --rows other means all of these
     sizes: tuple = ()
     dtype: torch.dtype = torch.float32
 
@@ -61,6 +62,12 @@ def row(title, tolerance, **kind):
 
 
 BF16_TOLERANCE = 2e-2  # a bf16 has 8 bits, and every operator of eager rounds to it
+
+
+def named(names):
+    """The rows of a list like "gelu,bert@1x512,other"."""
+    names = names.split(",") if names else [name for name, row in ROWS.items() if not row.other]
+    return [find(each) for name in names for each in ([n for n, row in ROWS.items() if row.other] if name == "other" else [name])]
 
 
 def find(name):
@@ -142,7 +149,8 @@ class Pick(torch.nn.Module):
         self.model, self.result = model, result
 
     def forward(self, x):
-        return getattr(self.model(x), self.result)
+        output = self.model(x)
+        return output[self.result] if isinstance(self.result, int) else getattr(output, self.result)
 
 
 @row("BERT inference, {layers} layers, {batch}×{tokens}", 1e-4)
@@ -185,6 +193,89 @@ def mlp_train(batch=128):
     nn = torch.nn
     model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
     return Work(model, (torch.randn(batch, 784),), F.cross_entropy, (torch.randint(0, 10, (batch,)),))
+
+
+# Other architectures, so that nothing is tuned to the rows above.
+def image_model(model, config, result, batch, size, **sizes):
+    import transformers
+
+    return Work(Pick(getattr(transformers, model)(getattr(transformers, config)(**sizes)), result), (torch.randn(batch, 3, size, size),))
+
+
+@row("ViT-base inference, {batch}×{size}²", 1e-4, other=True)
+def vit(batch=1, size=224):
+    return image_model("ViTModel", "ViTConfig", "last_hidden_state", batch, size, image_size=size)
+
+
+@row("Swin-tiny inference, {batch}×{size}²", 1e-4, other=True)
+def swin(batch=1, size=224):
+    return image_model("SwinModel", "SwinConfig", "last_hidden_state", batch, size, image_size=size)
+
+
+@row("ConvNeXt-tiny inference, {batch}×{size}²", 1e-4, other=True)
+def convnext(batch=1, size=224):
+    return image_model("ConvNextModel", "ConvNextConfig", "last_hidden_state", batch, size)
+
+
+@row("MobileNetV2 inference, {batch}×{size}²", 1e-4, other=True)
+def mobilenet(batch=1, size=224):
+    return image_model("MobileNetV2Model", "MobileNetV2Config", "last_hidden_state", batch, size)
+
+
+@row("SegFormer-b0 inference, {batch}×{size}²", 1e-4, other=True)
+def segformer(batch=1, size=224):
+    return image_model("SegformerModel", "SegformerConfig", "last_hidden_state", batch, size)
+
+
+@row("T5-base encoder, {batch}×{tokens}", 1e-4, other=True)
+def t5(batch=1, tokens=128):
+    import transformers
+
+    config = transformers.T5Config(d_model=768, d_kv=64, d_ff=3072, num_layers=12, num_heads=12, use_cache=False)
+    return Work(Pick(transformers.T5EncoderModel(config), "last_hidden_state"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+
+
+@row("Llama of 1024 channels, {layers} layers, {batch}×{tokens}", 1e-4, other=True)
+def llama(batch=1, tokens=128, layers=8):
+    import transformers
+
+    config = transformers.LlamaConfig(hidden_size=1024, intermediate_size=2816, num_hidden_layers=layers, num_attention_heads=16, num_key_value_heads=4, use_cache=False)
+    return Work(Pick(transformers.LlamaForCausalLM(config), "logits"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+
+
+@row("Whisper-base encoder, {batch}×{frames} frames", 1e-4, other=True)
+def whisper(batch=1, frames=3000):
+    import transformers
+
+    config = transformers.WhisperConfig(d_model=512, encoder_layers=6, encoder_attention_heads=8, encoder_ffn_dim=2048, decoder_layers=1, decoder_attention_heads=8, max_source_positions=frames // 2)
+    return Work(Pick(transformers.WhisperModel(config).encoder, "last_hidden_state"), (torch.randn(batch, config.num_mel_bins, frames),))
+
+
+@row("Wav2Vec2-base inference, {batch}×{samples} samples", 1e-4, other=True)
+def wav2vec2(batch=1, samples=16000):
+    import transformers
+
+    return Work(Pick(transformers.Wav2Vec2Model(transformers.Wav2Vec2Config()), "last_hidden_state"), (torch.randn(batch, samples),))
+
+
+@row("LSTM, {layers} layers of {size}, {batch}×{steps}", 1e-4, other=True)
+def lstm(batch=32, steps=64, size=256, layers=2):
+    return Work(Pick(torch.nn.LSTM(size, size, layers, batch_first=True), 0), (torch.randn(batch, steps, size),))
+
+
+@row("BERT training step, {layers} layers, {batch}×{tokens}", 1e-5, training=True, other=True)
+def bert_train(batch=4, tokens=128, layers=6):
+    import transformers
+
+    config = transformers.BertConfig(num_hidden_layers=layers, hidden_dropout_prob=0, attention_probs_dropout_prob=0)
+    ids = torch.randint(0, config.vocab_size, (batch, tokens))
+    return Work(Pick(transformers.BertForMaskedLM(config), "logits"), (ids,), lambda logits, ids: F.cross_entropy(logits.flatten(0, 1), ids.flatten()), (ids,))
+
+
+@row("ResNet-50 training step, {batch}×{size}²", 1e-4, training=True, other=True)
+def resnet50_train(batch=4, size=224):
+    work = resnet50(batch, size)
+    return dataclasses.replace(work, loss=F.cross_entropy, targets=(torch.randint(0, 2, (batch,)),))
 
 
 def cost(work, training):

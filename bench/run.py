@@ -210,7 +210,7 @@ def describe_machine():
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", default=",".join(rows.ROWS), help="comma separated; with other sizes as bert@1x512 (default: all)")
+    parser.add_argument("--rows", default="", help="comma separated; with other sizes as bert@1x512; other: further models (default: those of the table)")
     parser.add_argument("--contenders", default=",".join(contenders.CONTENDERS), help="comma separated (default: all that are installed); eager always runs")
     parser.add_argument("--threads", default="", help="comma separated numbers of threads (default: all cores, and 1)")
     parser.add_argument("--rounds", type=int, default=6, help="blocks of each contender; thrice as many if too few are quiet")
@@ -224,7 +224,7 @@ def parse():
             report.split_docs(options.docs)  # before half an hour of measuring
         except ValueError as error:
             parser.error(str(error))
-    options.rows = [rows.find(name) for name in options.rows.split(",")]
+    options.rows = rows.named(options.rows)
     wanted = options.contenders.split(",")
     if unknown := set(wanted) - set(contenders.CONTENDERS):
         parser.error(f"no contender {', '.join(sorted(unknown))}; there are {', '.join(contenders.CONTENDERS)}")

@@ -127,6 +127,8 @@ def test_names_of_rows(bench):
     rows = bench("rows")
     assert rows.find("matmul@2x3x4").work().inputs[1].shape == torch.Size([4, 3])
     assert rows.find("matmul@2x3").sizes == (2, 3, 1024) and rows.find("matmul@2x3x4").full_title() == "matmul, 2×4 by 4×3"
+    assert [r.name for r in rows.named("gelu,matmul@2")] == ["gelu", "matmul@2"] and not any(r.other for r in rows.named(""))
+    assert {"vit", "mobilenet", "bert_train"} <= {r.name for r in rows.named("other")} and all(r.other for r in rows.named("other"))
     half = rows.find("linear_gelu@2x3x4:bf16")
     assert {t.dtype for t in half.work().inputs} == {torch.bfloat16} and half.sizes == (2, 3, 4) and half.full_title() == "linear+gelu, 2×3 to 4, bf16"
     for name, message in (("mamtul", "no row 'mamtul'; there are gelu, "), ("matmul@2x3x4x5", "sizes of matmul are matmul@mxnxk, as matmul@1024x1024x1024"), ("softmax@0", "sizes of softmax"), ("bert@4xa", "sizes of bert")):
