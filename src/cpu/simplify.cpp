@@ -214,6 +214,27 @@ Value simplify_divide(DivOp op, PatternRewriter& r) {
   return MulOp::create(r, op.getLoc(), op.getLhs(), BroadcastInDimOp::create(r, op.getLoc(), repeated.getType(), reciprocal, repeated.getBroadcastDimensionsAttr()));
 }
 
+// Zeros around the image are the convolution's own padding.
+Value pad_in_convolution(ConvolutionOp op, PatternRewriter& r) {
+  auto pad = op.getLhs().getDefiningOp<PadOp>();
+  auto negative = [](ArrayRef<int64_t> v) { return llvm::any_of(v, [](int64_t n) { return n < 0; }); };
+  if (!pad || number(pad.getPaddingValue()) != 0.0 || negative(pad.getEdgePaddingLow()) || negative(pad.getEdgePaddingHigh())) return {};
+  auto dims = op.getDimensionNumbers();
+  auto spatial = dims.getInputSpatialDimensions();
+  for (int64_t d = 0; d < shaped(pad).getRank(); ++d)
+    if (pad.getInteriorPadding()[d] || (!llvm::is_contained(spatial, d) && shaped(pad).getDimSize(d) != shaped(pad.getOperand()).getDimSize(d))) return {};
+  SmallVector<int64_t> padding(2 * spatial.size(), 0);
+  if (op.getPadding()) padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
+  for (auto [i, d] : llvm::enumerate(spatial)) {
+    if (op.getLhsDilation() && (*op.getLhsDilation())[i] != 1) return {};
+    padding[2 * i] += pad.getEdgePaddingLow()[d], padding[2 * i + 1] += pad.getEdgePaddingHigh()[d];
+  }
+  auto result = cast<ConvolutionOp>(r.clone(*op));
+  result.getLhsMutable().assign(pad.getOperand());
+  result.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(spatial.size()), 2}, r.getI64Type()), padding));
+  return result;
+}
+
 // A window as large as the image: a linear layer.
 Value simplify_convolution(ConvolutionOp op, PatternRewriter& r) {
   auto dims = op.getDimensionNumbers();
@@ -471,6 +492,7 @@ void simplify(ModuleOp module) {
   rule(simplify_multiply);
   rule(simplify_divide);
   rule(simplify_power);
+  rule(pad_in_convolution);
   rule(simplify_convolution);
   rule(simplify_dot);
   rule(simplify_scatter);

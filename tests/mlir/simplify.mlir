@@ -93,3 +93,25 @@ func.func @gradient(%g0: tensor<2x64xf32>, %g1: tensor<2x64xf32>, %g2: tensor<2x
   %s2 = stablehlo.add %s1, %d2 : tensor<64x16xf32>
   return %s2 : tensor<64x16xf32>
 }
+
+// Zeros around an image are the convolution's own padding, but nothing else is.
+// CHECK-LABEL: func.func @padded_images
+// CHECK-NOT: stablehlo.pad
+// CHECK: stablehlo.convolution(%arg0, %arg1){{.*}}stride = [2, 2], pad = {{\[\[}}0, 1], [1, 3]]
+// CHECK: stablehlo.pad %arg0
+// CHECK: stablehlo.pad %arg0
+// CHECK: return
+func.func @padded_images(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %v: tensor<4x4x3x3xf32>) -> (tensor<1x4x4x5xf32>, tensor<1x4x8x8xf32>, tensor<1x4x6x6xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [0, 0, 0, 0], high = [0, 0, 1, 2], interior = [0, 0, 0, 0] : (tensor<1x3x8x8xf32>, tensor<f32>) -> tensor<1x3x9x10xf32>
+  %1 = stablehlo.convolution(%0, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[0, 0], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x9x10xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x4x5xf32>
+  %2 = stablehlo.pad %x, %one, low = [0, 0, 1, 1], high = [0, 0, 1, 1], interior = [0, 0, 0, 0] : (tensor<1x3x8x8xf32>, tensor<f32>) -> tensor<1x3x10x10xf32>
+  %3 = stablehlo.convolution(%2, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x10x10xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x8x8xf32>
+  %4 = stablehlo.pad %x, %zero, low = [0, 1, 0, 0], high = [0, 0, 0, 0], interior = [0, 0, 0, 0] : (tensor<1x3x8x8xf32>, tensor<f32>) -> tensor<1x4x8x8xf32>
+  %5 = stablehlo.convolution(%4, %v) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return %1, %3, %5 : tensor<1x4x4x5xf32>, tensor<1x4x8x8xf32>, tensor<1x4x6x6xf32>
+}
