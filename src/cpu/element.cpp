@@ -51,6 +51,8 @@ bool is_elementwise(Operation* op) {
          is_erf(op) || (isa<BitcastConvertOp>(op) && shaped(op->getOperand(0)).getElementTypeBitWidth() == shaped(op->getResult(0)).getElementTypeBitWidth());
 }
 
+bool is_read_by_vectors(const Index& offset) { return !offset.lanes && offset.step >= -1 && offset.step <= kMostStep; }
+
 bool is_index_operation(Operation* op) {
   return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, PadOp, IotaOp, ConstantOp, DynamicSliceOp, GatherOp,
              DynamicUpdateSliceOp>(op) || is_random_bits(op);
@@ -78,18 +80,24 @@ Index ElementEmitter::times(const Index& x, int64_t f) {
 }
 
 Index ElementEmitter::offset(ArrayRef<int64_t> shape, const Indices& at) {
-  if (auto whole = whole_.find(key_of(shape, at)); whole != whole_.end()) return whole->second;
   Index sum{k_.i64(0), 0, int64_t(1) << 40};
   auto strides = strides_of(shape);
-  for (size_t d = 0; d < shape.size(); ++d)
-    sum = plus(sum, times(at[d], strides[d]));
+  for (size_t d = 0, end = 0; d < shape.size(); d = end) {
+    // As many dimensions as are known to be parts of one.
+    Index index = at[d];
+    for (end = shape.size(); end > d + 1; --end)
+      if (auto whole = whole_.find(key_of(shape.slice(d, end - d), ArrayRef(at).slice(d, end - d))); whole != whole_.end()) {
+        index = whole->second;
+        break;
+      }
+    sum = plus(sum, times(index, strides[end - 1]));
+  }
   return sum;
 }
 
 // Groups of dimensions with equal products correspond; within a group the index is flattened and split again.
 Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, const Indices& at) {
   Indices result(from.size(), Index{k_.i64(0), 0, int64_t(1) << 40});
-  std::optional<Index> whole;
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     size_t i0 = i, j0 = j;
@@ -101,7 +109,7 @@ Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t
       else size_j *= to[j++];
     }
     Index flat = offset(to.slice(j0, j - j0), Indices(at.begin() + j0, at.begin() + j));
-    if (i0 == 0 && i == from.size()) whole = flat;
+    Index whole = flat;
     SmallVector<int64_t> sizes(from.slice(i0, i - i0));
     // Split from the last dimension to the first; the first takes what is left.
     for (size_t d = sizes.size(); d-- > 0;) {
@@ -123,8 +131,8 @@ Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t
         flat = {b.CreateUDiv(flat.base, k_.i64(n)), 0, 1};
       }
     }
+    if (i > i0 + 1) whole_[key_of(from.slice(i0, i - i0), ArrayRef(result).slice(i0, i - i0))] = whole;
   }
-  if (whole) whole_[key_of(from, result)] = *whole;
   return result;
 }
 
@@ -140,7 +148,6 @@ IR ElementEmitter::load(Value v, IR base, const Indices& at) {
   return k_.gather(type.getElementType(), base, as_lanes(o), lanes_);
 }
 
-// Where an operation that only moves elements takes them from.
 std::optional<Indices> ElementEmitter::through(Operation* op, const Indices& at) {
   return llvm::TypeSwitch<Operation*, std::optional<Indices>>(op)
       .Case([&](BroadcastInDimOp broadcast) {
@@ -214,7 +221,7 @@ std::optional<BoundedIndex> ElementEmitter::position(Value v, const Indices& at)
 IR ElementEmitter::emit(Value v, const Indices& at) {
   std::pair<void*, std::vector<int64_t>> key{v.getAsOpaquePointer(), key_of(at)};
   if (auto known = memo_.find(key); known != memo_.end()) return known->second;
-  IR result = leaf_(v, at);
+  IR result = leaf_(*this, v, at);
   if (!result) result = emit_operation(v.getDefiningOp(), at);
   return memo_[std::move(key)] = result;
 }

@@ -37,10 +37,13 @@ inline constexpr llvm::StringLiteral kFirstWanted = "cresset.first_wanted";
 bool is_elementwise(mlir::Operation* op);
 bool is_index_operation(mlir::Operation* op);
 
+/// Whether lanes at such an offset are read as whole vectors, of which at least every fourth element is taken, and not one by one.
+bool is_read_by_vectors(const Index& offset);
+
 class ElementEmitter {
  public:
   /// Gives a value that is already computed (a loaded buffer, a row's sum), or null to have the operation emitted in place.
-  using Leaf = std::function<IR(mlir::Value, const Indices&)>;
+  using Leaf = std::function<IR(ElementEmitter&, mlir::Value, const Indices&)>;
   ElementEmitter(KernelEmitter& k, int lanes, Leaf leaf) : k_(k), lanes_(lanes), leaf_(std::move(leaf)) {}
 
   /// The elements of `v` at these indices in the compute type; a vector if lanes > 1.
@@ -54,6 +57,8 @@ class ElementEmitter {
 
   /// Row-major offset; `lanes` set if the lanes don't follow each other.
   Index offset(llvm::ArrayRef<int64_t> shape, const Indices& at);
+  /// Where an operation that only moves elements takes them from; no value of others.
+  std::optional<Indices> through(mlir::Operation* op, const Indices& at);
 
  private:
   IR emit_operation(mlir::Operation* op, const Indices& at);
@@ -69,7 +74,6 @@ class ElementEmitter {
   IR as_lanes(const Index& x);
   Index clamped_start(mlir::Value start, const Indices& at, int64_t highest);
   std::optional<BoundedIndex> position(mlir::Value v, const Indices& at);
-  std::optional<Indices> through(mlir::Operation* op, const Indices& at);
   IR all_lanes(IR condition) { return lanes_ > 1 && !condition->getType()->isVectorTy() ? k_.splat(condition, lanes_) : condition; }
 
   KernelEmitter& k_;

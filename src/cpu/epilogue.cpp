@@ -15,13 +15,11 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
   at.resize(space.size(), Index{k.i64(0), 0, int64_t(1) << 40});
   if (leading.size() < space.size()) at.back() = {column, lanes > 1 ? 1 : 0, lanes};
 
-  ElementEmitter* self = nullptr;
-  ElementEmitter e(k, lanes, [&](Value v, const Indices& i) -> IR {
+  ElementEmitter e(k, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
     if (v == product) return k.round(element(product), sum, true);
     bool computed_here = v.getDefiningOp() && c.fusion.roles.contains(v.getDefiningOp());
-    return c.slots.has(v) && !computed_here ? self->load(v, c.buffer(v), i) : nullptr;
+    return c.slots.has(v) && !computed_here ? e.load(v, c.buffer(v), i) : nullptr;
   });
-  self = &e;
   for (Value v : c.fusion.outputs) k.store(element(v), e.emit(v, at), c.buffer(v), e.offset(space, at).base, lanes);
 }
 

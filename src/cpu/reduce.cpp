@@ -11,9 +11,9 @@ namespace cresset::cpu {
 using namespace mlir;
 using namespace mlir::stablehlo;
 ElementEmitter KernelContext::elements(int lanes) const {
-  auto load = [this, lanes](Value v, const Indices& i) -> IR {
+  auto load = [this](ElementEmitter& e, Value v, const Indices& i) -> IR {
     if (!slots.has(v) || fusion.outputs.contains(v)) return nullptr;
-    return ElementEmitter(k, lanes, nullptr).load(v, buffer(v), i);
+    return e.load(v, buffer(v), i);
   };
   return ElementEmitter(k, lanes, load);
 }

@@ -255,10 +255,10 @@ class RowsEmitter {
 
   void pass(MutableArrayRef<Visit> visits, IR lo, IR hi) {
     auto emitter = [&](Visit& visit) {
-      return ElementEmitter(k_, 1, [&](Value v, const Indices& i) -> IR {
+      return ElementEmitter(k_, 1, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
         if (auto it = visit.values.find(v); it != visit.values.end()) return it->second;
         if (c_.slots.has(v) && !(v.getDefiningOp() && f_.roles.count(v.getDefiningOp())))
-          return ElementEmitter(k_, 1, nullptr).load(v, c_.buffer(v), i);
+          return e.load(v, c_.buffer(v), i);
         return nullptr;
       });
     };
@@ -320,19 +320,17 @@ class RowsEmitter {
     Walk& walk = walks_[visit.walk];
     int w = int(visit.walk);
     Indices here = at(visit.index, column, lanes > 1 ? 1 : 0);
-    ElementEmitter* self = nullptr;
-    ElementEmitter e(k_, lanes, [&](Value v, const Indices& i) -> IR {
+    ElementEmitter e(k_, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
       if (auto it = visit.values.find(v); it != visit.values.end()) return k_.splat(it->second, lanes);
       Operation* op = v.getDefiningOp();
       bool computed_here = op && f_.roles.count(op);
       if (computed_here && kept_.count(v) && kept_[v].first < w) return load_kept(v, visit, column, lanes);
       if (c_.slots.has(v) && !computed_here) {
         if (w == 0 && shaped(v).getShape() == ArrayRef<int64_t>(f_.shape)) streamed_.insert(v);
-        return self->load(v, c_.buffer(v), i);
+        return e.load(v, c_.buffer(v), i);
       }
       return nullptr;
     });
-    self = &e;
     for (auto& [v, place] : kept_)
       if (place.first == w) store_kept(v, e.emit(v, here), visit, column, lanes);
     for (Value v : walk.stores) {

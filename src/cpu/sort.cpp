@@ -158,7 +158,7 @@ llvm::Error emit_sort(KernelContext& c) {
   {
     llvm::IRBuilderBase::InsertPointGuard guard(b);
     b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", less));
-    ElementEmitter e(k, 1, [](Value, const Indices&) -> IR { return nullptr; });
+    ElementEmitter e(k, 1, [](ElementEmitter&, Value, const Indices&) -> IR { return nullptr; });
     IRs arguments;
     for (auto [i, v] : llvm::enumerate(op.getInputs())) {
       IR base = b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, less->getArg(0), i));

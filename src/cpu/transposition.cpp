@@ -8,46 +8,64 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-// The dimension of the result that all inputs have last, if it is one and the same and not the result's last.
-std::optional<int64_t> dimension_read(const Fusion& f) {
-  if (f.outputs.size() != 1 || f.shape.size() < 2 || shaped(f.outputs[0]).getElementType().isInteger(1) || shaped(f.outputs[0]).getShape() != ArrayRef<int64_t>(f.shape)) return std::nullopt;
-  std::optional<int64_t> result;
-  auto known = [&](Operation* op) { return op && f.roles.contains(op); };
-  std::function<bool(Value)> visit = [&](Value v) {
-    Operation* op = v.getDefiningOp();
-    if (shaped(v).getRank() == 0) return true;
-    if (!known(op) || f.roles.lookup(op) == Fusion::Row || shaped(v).getShape() != ArrayRef<int64_t>(f.shape)) return false;
-    if (is_elementwise(op)) return llvm::all_of(op->getOperands(), visit);
-    if (isa<ConstantOp>(op) || (isa<BroadcastInDimOp>(op) && shaped(op->getOperand(0)).getRank() == 0)) return true;
-    auto transpose = dyn_cast<TransposeOp>(op);
-    if (!transpose || known(transpose.getOperand().getDefiningOp())) return false;
-    auto last = llvm::find(transpose.getPermutation(), int64_t(f.shape.size()) - 1);
-    int64_t dim = last - transpose.getPermutation().begin();
-    if (dim == int64_t(f.shape.size()) - 1 || (result && *result != dim)) return false;
-    result = dim;
-    return true;
+// Whether `suits` says so of all that is read: the value, and where it is read.
+using Suits = llvm::function_ref<bool(Value, const Index&)>;
+bool all_read(const KernelContext& c, ElementEmitter& elements, Value v, const Indices& at, Suits suits) {
+  if (c.slots.has(v) && !c.fusion.outputs.contains(v)) return suits(v, elements.offset(shaped(v).getShape(), at));
+  Operation* op = v.getDefiningOp();
+  if (isa<ConstantOp>(op)) return true;
+  if (is_elementwise(op)) return llvm::all_of(op->getOperands(), [&](Value x) { return all_read(c, elements, x, shaped(x).getRank() ? at : Indices(), suits); });
+  auto inner = elements.through(op, at);
+  return inner && all_read(c, elements, op->getOperand(0), *inner, suits);
+}
+
+// The dimension along which neighbours in memory are read, if along the last one they are not.
+std::optional<int64_t> dimension_read(const KernelContext& c, Value v) {
+  ArrayRef<int64_t> shape = shaped(v).getShape();
+  auto along = [&](size_t dim, Suits suits) {
+    Indices at(shape.size(), Index{c.k.i64(0), 0, 1});  // constants: this leaves no code
+    at[dim].step = 1;
+    auto elements = c.elements(c.k.target.lanes);
+    return all_read(c, elements, v, at, suits);
   };
-  return visit(f.outputs[0]) ? result : std::nullopt;
+  if (along(shape.size() - 1, [](Value, const Index& i) { return is_read_by_vectors(i); })) return std::nullopt;
+  for (size_t dim = shape.size() - 1; dim-- > 0;) {
+    bool any = false;
+    auto neighbours = [&](Value read, const Index& i) {
+      any |= i.step == 1 && shaped(read).getNumElements() >= product(shape);
+      return !i.lanes && (i.step == 0 || i.step == 1);
+    };
+    if (shape[dim] >= c.k.target.lanes && along(dim, neighbours) && any) return dim;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 bool emit_transposition(KernelContext& c) {
+  constexpr int64_t kLeastColumns = 64;
   const Fusion& f = c.fusion;
   auto& k = c.k;
   int lanes = k.target.lanes;
-  auto dim = dimension_read(f);
-  // A task takes whole lines of what is read, unless there is less.
-  int64_t columns = f.shape.back(), along = dim ? f.shape[*dim] : 0, squares = along >= 16 && lanes < 16 ? 16 / lanes : 1, rows = squares * lanes;
-  if (!dim || columns < lanes || along < lanes) return false;
   Value output = f.outputs[0];
-  SmallVector<int64_t> outer(ArrayRef(f.shape).drop_back());
+  auto shape = shaped(output).getShape();
+  bool by_rows = llvm::any_of(f.roles, [](auto& role) { return role.second == Fusion::Row; });
+  if (by_rows || f.outputs.size() != 1 || element(output).isInteger(1) || shape != ArrayRef<int64_t>(f.shape) || shape.size() < 2) return false;
+  auto dim = dimension_read(c, output);
+  if (!dim) return false;
+  // The last dimensions count as one where they are short. A task takes whole lines of what is read, unless there is less.
+  size_t rank = shape.size() - 1;
+  int64_t columns = shape[rank];
+  while (columns < kLeastColumns && int64_t(rank) > *dim + 1) columns *= shape[--rank];
+  int64_t along = shape[*dim], squares = along >= 16 && lanes < 16 ? 16 / lanes : 1, rows = squares * lanes;
+  if (columns < lanes) return false;
+  SmallVector<int64_t> outer(shape.take_front(rank)), written(outer);
+  written.push_back(columns);
   outer[*dim] = (along + rows - 1) / rows;
   c.kernel.tasks = product(outer);
-  c.kernel.cost = double(product(f.shape)) * (4 + f.roles.size() * 2);
+  c.kernel.cost = double(product(shape)) * (4 + f.roles.size() * 2);
   k.loop(k.begin(), k.end(), [&](IR task) {
     Indices at = delinearise(k, outer, task);
-    at.push_back({});
     // What is left at the ends is written together with what comes before it.
     IR first = k.min(k.mul(at[*dim].base, rows), k.i64(along - rows));
     k.loop(k.i64(0), k.i64(columns), lanes, [&](IR begin) {
@@ -57,14 +75,16 @@ bool emit_transposition(KernelContext& c) {
         IRs values;
         for (int i = 0; i < lanes; ++i) {
           at[*dim] = {row, 1, 1};
-          at.back() = {k.add(column, k.i64(i)), 0, 1};
-          values.push_back(c.elements(lanes).emit(output, at));
+          Indices from(at);
+          llvm::append_range(from, delinearise(k, shape.drop_front(rank), k.add(column, k.i64(i))));
+          values.push_back(c.elements(lanes).emit(output, from));
         }
         k.transpose(values);
         for (int i = 0; i < lanes; ++i) {
           at[*dim] = {k.add(row, k.i64(i)), 0, 1};
-          at.back() = {column, 1, 1};
-          k.store(element(output), values[i], c.buffer(output), c.elements(1).offset(f.shape, at).base, lanes);
+          Indices to(at);
+          to.push_back({column, 1, 1});
+          k.store(element(output), values[i], c.buffer(output), c.elements(1).offset(written, to).base, lanes);
         }
       }
     });
