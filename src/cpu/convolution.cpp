@@ -260,7 +260,16 @@ class ImplicitProduct {
         each_channel([&](IR plane, IR row) { put(k_.gather(read_, b_.CreateGEP(k_.memory_type(g_.in_type), input, plane), offsets, p.lanes), row, column); });
       };
       if (!is_flat()) return singly();
-      either(all_within_image(k_.add(p.n0, k_.i64(column)), p.lanes, p.width), [&] { neighbours(column, p.lanes); }, singly);
+      // The last positions are the end of a vector before them.
+      int64_t all = g_.images * image_size_, rest = all % p.lanes;
+      auto at_end = [&] {
+        IR from = pixel(p.batch, k_.i64(0), k_.i64(all - p.lanes));
+        SmallVector<int> moved;
+        for (int64_t lane = 0; lane < p.lanes; ++lane) moved.push_back(int(std::min<int64_t>(lane + p.lanes - rest, p.lanes - 1)));
+        each_channel([&](IR plane, IR row) { put(b_.CreateShuffleVector(k_.load(read_, input, k_.add(from, plane), p.lanes), moved), row, column); });
+      };
+      IR n = k_.add(p.n0, k_.i64(column)), is_end = rest && image_size_ >= p.lanes ? b_.CreateICmpEQ(n, k_.i64(all - rest)) : b_.getFalse();
+      either(all_within_image(n, p.lanes, p.width), [&] { neighbours(column, p.lanes); }, [&] { either(is_end, at_end, singly); });
     };
     auto vectors = [&] {
       for (int64_t column = 0; column < p.width; column += p.lanes) vector(column);

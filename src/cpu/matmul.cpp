@@ -12,23 +12,30 @@ int64_t equal_part(int64_t n, int64_t most, int64_t unit) {
   return std::max(unit, round_up(ceil_div(n, ceil_div(n, std::max(most, unit))), unit));
 }
 
-// Fewer rows by more vectors where the usual tile would compute too much that nobody wants: 128 rows are 22 times six, 12 are twice eight.
-int64_t most_rows(KernelEmitter& k, const MatmulSpec& s) {
-  if (s.pack_b && !s.panel_by_panel) return 0;
-  auto computed = [&](int64_t rows) {
-    Panels p(k, s, rows);
-    return double(round_up(s.m, p.mr)) * double(round_up(s.n, p.nr));
+// The tile that computes the least that nobody wants beyond the ends of C: fewer rows by more vectors than usual (128 rows are 22 times six, 12 are twice eight), or a
+// narrower panel for the last columns (49 are 48 and half a vector), which is more code.
+Panels best_panels(KernelEmitter& k, const MatmulSpec& s) {
+  Panels usual(k, s);
+  if (usual.grid || (s.pack_b && !s.panel_by_panel)) return usual;
+  auto computed = [&](int64_t rows, bool ends) {
+    Panels p(k, s, rows, ends);
+    return double(round_up(s.m, p.mr)) * double(p.computed(s.n));
   };
-  int64_t best = 0;
-  bool many = k.target.registers == 32;
-  for (int64_t rows = many ? 7 : 4; rows >= (many ? 5 : 4); --rows)
-    if (computed(rows) < 0.98 * computed(best)) best = rows;
-  return best;
+  int64_t rows = 0;
+  bool ends = false, many = k.target.registers == 32;
+  auto consider = [&](int64_t r, bool e, double less) {
+    if (computed(r, e) < less * computed(rows, ends)) rows = r, ends = e;
+  };
+  for (int64_t r = many ? 7 : 4; r >= (many ? 5 : 4); --r) consider(r, false, 0.98);
+  for (int64_t r : {int64_t(0), rows}) consider(r, true, 0.96);
+  return Panels(k, s, rows, ends);
 }
 
 class MatmulEmitter {
  public:
-  MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(c.k, s, most_rows(c.k, s)), mr_(p_.mr), nr_(p_.nr) {}
+  MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(best_panels(c.k, s)), mr_(p_.mr), nr_(p_.nr) {
+    if (int64_t rest = s_.n % nr_; rest && p_.ends) end_.emplace(p_.narrowed(rest));
+  }
 
   void emit() {
     // Groups share the rows, or K.
@@ -87,9 +94,9 @@ class MatmulEmitter {
     Limits most = limits();
     double best = 0;
     auto consider = [&](int64_t mc, int64_t nb) {
-      int64_t tasks = batch * ceil_div(m, mc) * ceil_div(s_.n, nb);
+      int64_t tasks = batch * ceil_div(m, mc) * ceil_div(s_.n, nb), columns = std::min(nb, p_.computed(s_.n));
       double waiting = threads > 1 ? 0.05 : 0;  // for the last task, in tasks
-      double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * nb + most.pack_a * mc + most.pack_b * nb);
+      double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * columns + most.pack_a * mc + most.pack_b * columns);
       if (!mc_ || time < best) best = time, mc_ = mc, nb_ = nb;
     };
     auto parts = [](int64_t n, int64_t most, int64_t unit, int64_t more, auto&& consider) {
@@ -137,7 +144,7 @@ class MatmulEmitter {
     }
     return element_of_scratch(packed_b_, packs_block() || packs_ahead() ? k_.mul(n, height_of_b()) : k_.i64(0));
   }
-  IR sums_of(IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, nr_))) : element_of_scratch(sums_, k_.i64(0)); }
+  IR sums_of(const Panels& p, IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, p.nr))) : element_of_scratch(sums_, k_.i64(0)); }
 
   IR part(int64_t all, int64_t size, IR from) { return all % size == 0 ? k_.i64(size) : k_.min(k_.i64(size), b_.CreateSub(k_.i64(all), from)); }
   // 0 before the first one, and never beyond `size`.
@@ -162,6 +169,14 @@ class MatmulEmitter {
     return {k_.min(found[2], last), found[3], nullptr, nullptr, found[4], nullptr, nullptr, zero, b_.CreateSelect(none, zero, k_.i64(s_.k))};
   }
 
+  // The panels of a block, of which the last one of all may be narrower.
+  void each_panel(const Block& at, const std::function<void(Panels& p, IR n)>& body) {
+    if (!end_) return k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { body(p_, n); });
+    IR whole = k_.mul(b_.CreateUDiv(at.n, k_.i64(nr_)), nr_);
+    k_.loop(k_.i64(0), whole, nr_, [&](IR n) { body(p_, n); });
+    k_.when(b_.CreateICmpSLT(whole, at.n), [&] { body(*end_, whole); });
+  }
+
   void block(Block at) {
     IR batch = at.batch, m0 = at.m0, n0 = at.n0;
     if (s_.groups) {
@@ -183,10 +198,10 @@ class MatmulEmitter {
     if (by_rows())
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
         k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) {
-          k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
+          each_panel(at, [&](Panels& p, IR n) {
             // The next row's: the hardware sees each row's part begin anew.
             if (s_.prefetch) s_.prefetch(batch, k_.add(b_.CreateAdd(b_.CreateAdd(m0, m), i), k_.i64(1)), b_.CreateAdd(n0, n), false);
-            write_row(at, m, i, n, sums_of(m, n));
+            write_row(p, at, m, i, n, sums_of(p, m, n));
           });
         });
       });
@@ -195,25 +210,25 @@ class MatmulEmitter {
   // What one block of K adds to the block of C.
   void step(const Block& at) {
     if (!in_place_) p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
-    auto pack_windows = [&](IR from, IR columns) {
+    auto pack_windows = [&](Panels& p, IR from, IR columns) {
       auto panel = [&](IR n) { return panel_b(at, k_.add(from, n)); };
-      s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, nr_, p_.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
-      if (p_.depth > 1) k_.loop(k_.i64(0), columns, nr_, [&](IR n) { p_.pair_up(panel(n), at.k); });
+      s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, p.nr, p.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
+      if (p.depth > 1) k_.loop(k_.i64(0), columns, p.nr, [&](IR n) { p.pair_up(panel(n), at.k); });
     };
     if (row_by_row()) {
-      k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { pack_windows(n, columns_of_tile(at, n)); });
+      each_panel(at, [&](Panels& p, IR n) { pack_windows(p, n, columns_of_tile(p, at, n)); });
       return k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
-        k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { tile(at, m, n); });
+        each_panel(at, [&](Panels& p, IR n) { tile(p, at, m, n); });
       });
     }
-    if (packs_block()) pack_windows(k_.i64(0), at.n);
-    k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
-      auto pack = [&] { p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(at, n), at.k0, at.k, [&](IR) { return panel_b(at, n); }); };
-      if (s_.panel_by_panel) pack_windows(n, columns_of_tile(at, n));
+    if (packs_block()) pack_windows(p_, k_.i64(0), at.n);
+    each_panel(at, [&](Panels& p, IR n) {
+      auto pack = [&] { p.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(p, at, n), at.k0, at.k, [&](IR) { return panel_b(at, n); }); };
+      if (s_.panel_by_panel) pack_windows(p, n, columns_of_tile(p, at, n));
       else if (packs_ahead()) k_.when(b_.CreateNot(is_packed(at, n)), pack);
       else if (!s_.pack_b) pack();
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
-        tile(at, m, n);
+        tile(p, at, m, n);
       });
       if (packs_ahead()) finish_packing(at, n);
     });
@@ -287,19 +302,19 @@ class MatmulEmitter {
     k_.when(p.exists, [&] { k_.loop(packed, p_.units(p.k), [&](IR u) { pack_row(at, p, panel_b(at, k_.add(n, k_.i64(nr_))), u); }); });
   }
 
-  void tile(const Block& at, IR m, IR n) {
-    auto* vector = k_.vector(p_.type, p_.lanes);
-    IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin);
+  void tile(Panels& p, const Block& at, IR m, IR n) {
+    auto* vector = k_.vector(p.type, p.lanes);
+    IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(p, m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin);
     IR complete = b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end);
     int64_t parts = parts_of_tile();
     auto care_for_b = [&](IR part) {
       if (packs_ahead()) pack_part(at, n, b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(m, k_.i64(mr_)), parts_of(at.k)), part));
-      else if (asks_for_b()) prefetch_b(at, b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), parts), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+      else if (asks_for_b() && &p == &p_) prefetch_b(at, b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), parts), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
     };
     if (p_.grid) {
       k_.loop(k_.i64(0), k_.i64(parts), care_for_b);
       p_.multiply_tiles(p_.packed_tiles(packed), panel_b(at, n), at.k, memory, nr_ * p_.bytes, is_split() ? b_.CreateNot(first) : b_.getFalse());
-      return by_rows() ? void() : k_.when(is_split() ? complete : b_.getTrue(), [&] { write(at, m, n, memory); });
+      return by_rows() ? void() : k_.when(is_split() ? complete : b_.getTrue(), [&] { write(p, at, m, n, memory); });
     }
     IRs rows;  // of A itself
     for (int64_t i = 0; in_place_ && i < mr_; ++i) {
@@ -311,7 +326,7 @@ class MatmulEmitter {
       return in_place_ ? b_.CreateInBoundsGEP(p_.unit, rows[i], k) : b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(k, mr_), k_.i64(i)));
     };
     if (keeps_block())
-      for (int64_t at = 0; at < mr_ * nr_ * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
+      for (int64_t at = 0; at < mr_ * p.nr * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
     // A large result is not written where it was found: a first convolution of 12 MB gains a twentieth if its lines are asked for.
     bool writes_memory = (s_.groups == MatmulSpec::Rows ? 1 : s_.batch) * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondL2;
     if (s_.prefetch && !by_rows() && (s_.streams > 1 || writes_memory)) {
@@ -319,68 +334,71 @@ class MatmulEmitter {
       constexpr int64_t kLine = 16;
       auto ask = [&] {
         for (int64_t i = 0; i < mr_; ++i)
-          for (int64_t j = 0; j < nr_; j += kLine)
+          for (int64_t j = 0; j < p.nr; j += kLine)
             for (bool to_write : {false, true})
               if (!to_write || writes_memory)
-                s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), k_.add(b_.CreateAdd(at.n0, n), k_.i64(std::min(j + kLine, nr_) - 1)), to_write);
+                s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), k_.add(b_.CreateAdd(at.n0, n), k_.i64(std::min(j + kLine, p.nr) - 1)), to_write);
       };
       if (is_split()) k_.when(complete, ask);
       else ask();
     }
     int64_t length = length_of_part();
-    IRs sums = k_.loop(k_.i64(0), at.k, length, p_.zeros(), [&](IR k, ArrayRef<IR> sums) {
+    IRs sums = k_.loop(k_.i64(0), at.k, length, p.zeros(), [&](IR k, ArrayRef<IR> sums) {
       care_for_b(b_.CreateUDiv(k, k_.i64(length)));
       IR begin = b_.CreateUDiv(k, k_.i64(p_.depth));
       auto further = [&](int64_t i, IR u) { return element(i, b_.CreateAdd(begin, u)); };
-      return p_.multiply(further, p_.vector_at(panel_b(at, n), k_.mul(begin, nr_), 0), k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()));
+      return p.multiply(further, p.vector_at(panel_b(at, n), k_.mul(begin, p.nr), 0), k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()));
     });
     auto keep = [&](bool add) {
       for (auto [i, sum] : llvm::enumerate(sums)) {
-        IR address = p_.vector_at(memory, k_.i64(0), i), x = sum;
+        IR address = p.vector_at(memory, k_.i64(0), i), x = sum;
         if (IR old = add ? b_.CreateAlignedLoad(vector, address, llvm::Align(16)) : nullptr) x = p_.type->isFloatingPointTy() ? b_.CreateFAdd(old, x) : b_.CreateAdd(old, x);
         b_.CreateAlignedStore(x, address, llvm::Align(16));
       }
     };
     if (!is_split()) {
       keep(false);
-      return by_rows() ? void() : write(at, m, n, memory);
+      return by_rows() ? void() : write(p, at, m, n, memory);
     }
     k_.when(first, [&] { keep(false); });
     k_.when(b_.CreateNot(first), [&] { keep(true); });
     if (by_rows()) return;
-    k_.when(complete, [&] { write(at, m, n, memory); });
+    k_.when(complete, [&] { write(p, at, m, n, memory); });
   }
 
-  IR columns_of_tile(const Block& at, IR n) { return s_.n % nr_ ? k_.min(k_.i64(nr_), b_.CreateSub(at.n, n)) : k_.i64(nr_); }
+  IR columns_of_tile(const Panels& p, const Block& at, IR n) {
+    if (end_) return k_.i64(&p == &p_ ? nr_ : s_.n % nr_);
+    return s_.n % nr_ ? k_.min(k_.i64(nr_), b_.CreateSub(at.n, n)) : k_.i64(nr_);
+  }
   IR rows_of_tile(const Block& at, IR m) { return s_.divides_rows(mr_) ? k_.i64(mr_) : k_.min(k_.i64(mr_), b_.CreateSub(at.m, m)); }
-  void write(const Block& at, IR m, IR n, IR memory) {
-    k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) { write_row(at, m, i, n, memory); });
+  void write(const Panels& p, const Block& at, IR m, IR n, IR memory) {
+    k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) { write_row(p, at, m, i, n, memory); });
   }
   // The part of a row of a tile that lies within C.
-  void write_row(const Block& at, IR m, IR i, IR n, IR memory) {
+  void write_row(const Panels& p, const Block& at, IR m, IR i, IR n, IR memory) {
     IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), i), column = b_.CreateAdd(at.n0, n);
     auto store = [&](IR j, int lanes) {
-      IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), b_.CreateInBoundsGEP(p_.type, memory, k_.add(k_.mul(i, nr_), j)), llvm::Align(p_.bytes));
+      IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), b_.CreateInBoundsGEP(p_.type, memory, k_.add(k_.mul(i, p.nr), j)), llvm::Align(p_.bytes));
       s_.store(at.batch, row, k_.add(column, j), sum, lanes);
     };
-    IR columns = columns_of_tile(at, n);
+    IR columns = columns_of_tile(p, at, n);
     if (!s_.store_vectors) return k_.loop(k_.i64(0), columns, [&](IR j) { store(j, 1); });
     auto whole = [&] {
-      for (int v = 0; v < p_.vectors; ++v) store(k_.i64(v * p_.lanes), p_.lanes);
+      for (int v = 0; v < p.vectors; ++v) store(k_.i64(v * p.lanes), p.lanes);
     };
-    bool complete = s_.n % nr_ == 0;
-    if (!s_.n_run || s_.n_run % nr_ == 0) return complete ? whole() : k_.along(columns, p_.lanes, store);
+    bool complete = columns == k_.i64(p.nr);
+    if (!s_.n_run || s_.n_run % nr_ == 0) return complete ? whole() : k_.along(columns, p.lanes, store);
     IR first = b_.CreateUDiv(column, k_.i64(s_.n_run)), last = b_.CreateUDiv(b_.CreateAdd(column, k_.add(columns, k_.i64(-1))), k_.i64(s_.n_run));
     auto run_by_run = [&] {
       k_.loop(first, b_.CreateAdd(last, k_.i64(1)), [&](IR run) {
         IR begin = b_.CreateSub(k_.mul(run, s_.n_run), column), end = k_.min(b_.CreateAdd(begin, k_.i64(s_.n_run)), columns);
         begin = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, begin, k_.i64(0));
-        k_.along(b_.CreateSub(end, begin), p_.lanes, [&](IR j, int lanes) { store(k_.add(begin, j), lanes); });
+        k_.along(b_.CreateSub(end, begin), p.lanes, [&](IR j, int lanes) { store(k_.add(begin, j), lanes); });
       });
     };
-    if (s_.n_run < nr_) return run_by_run();
+    if (s_.n_run < p.nr) return run_by_run();
     IR is_whole = b_.CreateICmpEQ(first, last);
-    if (!complete) is_whole = b_.CreateAnd(is_whole, b_.CreateICmpEQ(columns, k_.i64(nr_)));
+    if (!complete) is_whole = b_.CreateAnd(is_whole, b_.CreateICmpEQ(columns, k_.i64(p.nr)));
     k_.when(is_whole, whole);
     k_.when(b_.CreateNot(is_whole), run_by_run);
   }
@@ -390,6 +408,7 @@ class MatmulEmitter {
   llvm::IRBuilder<>& b_;
   const MatmulSpec& s_;
   Panels p_;
+  std::optional<Panels> end_;  // of the last columns
   int64_t mr_, nr_, mc_ = 0, kc_ = 0, nb_ = 0;
   bool in_place_ = false;
   int64_t packed_a_ = 0, packed_b_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch

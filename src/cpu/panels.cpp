@@ -8,7 +8,7 @@ namespace cresset::cpu {
 
 using namespace mlir;
 
-Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows) : k_(k), b_(k.b), s_(spec) {
+Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool ends) : ends(ends), k_(k), b_(k.b), s_(spec) {
   type = k.compute_type(s_.type);
   depth = k.target.bf16_dot != Target::None && s_.a_type.isBF16() && s_.b_type.isBF16() && type->isFloatTy() ? 2 : 1;
   unit = depth == 2 ? k.b.getInt32Ty() : type;
@@ -23,13 +23,28 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows) : k_
   bool many = k.target.registers == 32;
   mr = std::clamp<int64_t>(s_.m, 1, most_rows ? most_rows : many ? 8 : 6);
   int sums = many ? 24 : 12, most = int(sums / std::max<int64_t>(mr, many ? 4 : 3));
-  auto width = [&](int v) { return (s_.n + v * lanes - 1) / (v * lanes) * v; };  // vectors of a row, idle ones included
+  auto width = [&](int v) {
+    nr = v * lanes;
+    return computed(s_.n);
+  };
   vectors = most;
   // Two thirds of the sums at least: fewer wait for themselves, and eight by one for their loads.
   for (int v = most - 1; v >= 1 && 3 * v * mr >= 2 * sums; --v)
     if (width(v) < width(vectors)) vectors = v;
-  vectors = std::min<int64_t>(vectors, std::max<int64_t>(width(1), 1));
+  vectors = std::min<int64_t>(vectors, std::max<int64_t>(ceil_div(s_.n, lanes), 1));
   nr = vectors * lanes;
+}
+
+Panels Panels::narrowed(int64_t columns) const {
+  constexpr int kBytes = 32;  // narrower vectors take as long
+  Panels result = *this;
+  if (2 * columns <= lanes && lanes * bytes > kBytes) result.lanes = lanes / 2;
+  result.vectors = int(ceil_div(columns, result.lanes)), result.nr = result.vectors * result.lanes;
+  return result;
+}
+int64_t Panels::computed(int64_t n) const {
+  int64_t rest = n % nr;
+  return n - rest + (rest == 0 ? 0 : ends ? narrowed(rest).nr : nr);
 }
 
 IR Panels::cast(IR v, Type from) {  // operands may be narrower than the result

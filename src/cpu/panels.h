@@ -57,8 +57,12 @@ struct MatmulSpec {
 /// For AMX a panel of B is the same, the rows of a panel of A are divided into tiles, [k / 32][tile][row][32], and both end with zeros.
 class Panels {
  public:
-  /// `most_rows` of a tile; 0: as many as make the least of loads.
-  Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows = 0);
+  /// `most_rows` of a tile; 0: as many as make the least of loads. With `ends`, what is left of the columns beyond whole panels gets a narrowed() one.
+  Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows = 0, bool ends = false);
+  /// The same rows, and as few vectors as hold so many columns, or half of one.
+  Panels narrowed(int64_t columns) const;
+  /// So many columns are computed in order to have n of them.
+  int64_t computed(int64_t n) const;
 
   /// The sums of a panel of A and one of B, as AMX holds them.
   struct Grid {
@@ -73,6 +77,7 @@ class Panels {
   int depth;             ///< elements along K in a unit
   int bytes, lanes, vectors;
   int64_t mr, nr;
+  bool ends;
   int64_t columns() const { return s_.n; }
   /// `count` elements along K in a panel, with the zeros at its end.
   int64_t padded(int64_t count) const { return round_up(count, grid ? kTileDepth : depth); }

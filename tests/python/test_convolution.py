@@ -12,8 +12,12 @@ from conftest import fallbacks, same
 # input, weight, and the arguments after bias: stride, padding, dilation, groups
 CASES = {
     "pointwise": ((3, 10, 7, 7), (12, 10, 1, 1), ()),
+    "pointwise_small": ((1, 40, 7, 7), (24, 40, 1, 1), ()),
+    "pointwise_few_channels": ((1, 8, 14, 14), (40, 8, 1, 1), ()),
+    "pointwise_small_images": ((4, 20, 7, 7), (16, 20, 1, 1), ()),
     "pointwise_strided": ((2, 10, 9, 9), (12, 10, 1, 1), (2,)),
     "square": ((2, 9, 14, 14), (14, 9, 3, 3), (1, 1)),
+    "square_small": ((1, 12, 7, 7), (16, 12, 3, 3), (1, 1)),
     "strided": ((2, 9, 15, 14), (14, 9, 3, 3), (2, 1)),
     "stem": ((2, 3, 32, 32), (10, 3, 7, 7), (2, 3)),
     "patches": ((2, 3, 32, 32), (20, 3, 8, 8), (8,)),
@@ -55,7 +59,8 @@ def test_backward(case):
     assert not fallbacks()
 
 
-@pytest.mark.parametrize("x, w, args", [((3, 64, 13, 14), (70, 64, 3, 3), (1, 1)), ((2, 128, 7, 7), (128, 64, 3, 3), (1, 1, 1, 2)), ((1, 512, 9, 10), (512, 512, 3, 3), ())])
+@pytest.mark.parametrize("x, w, args", [((3, 64, 13, 14), (70, 64, 3, 3), (1, 1)), ((2, 128, 7, 7), (128, 64, 3, 3), (1, 1, 1, 2)), ((1, 512, 9, 10), (512, 512, 3, 3), ()),
+                                        ((1, 64, 14, 14), (40, 64, 3, 3), (1, 1)), ((1, 128, 7, 7), (64, 128, 3, 3), (1, 1))])
 def test_winograd(x, w, args):
     """Transforming rounds, too, but less than a long sum of f32: PyTorch's tolerances hold, which eager's own result often exceeds; hence f64 is the judge."""
     x, w = torch.randn(x), torch.randn(w) / (9 * w[1]) ** 0.5
