@@ -70,8 +70,9 @@ class MatmulEmitter {
   }
 
  private:
-  // What suits a kind of tile. A panel of B takes half of the L1 cache, or three quarters with tiles of fewer rows, which read less of A. Packing an element takes the time
-  // of so many multiply-adds; windows are looked for in the input.
+  // What suits a kind of tile. A panel of B takes half of the L1 cache, or three quarters with tiles of fewer rows, which read less of A. With 32 registers it comes
+  // from L2, in order: then sums leave the registers seldom, and rows that are read in place are long. Packing an element takes the time of so many multiply-adds; windows are
+  // looked for in the input.
   struct Limits {
     int64_t panel_bytes, rows, columns, pack_a, pack_b;
   };
@@ -79,7 +80,7 @@ class MatmulEmitter {
   Limits limits() const {
     bool block = packs_windows_of_block();
     if (p_.grid) return {32 * 1024, is_split() ? 512 : 1024, block ? 256 : 960, 100, 100};
-    if (k_.target.registers == 32) return {36 * 1024, block ? 384 : 768, block ? 480 : 960, 12, block ? 28 : 12};
+    if (k_.target.registers == 32) return {(block ? 36 : 96) * 1024, block ? 384 : 768, block ? 480 : 960, 12, block ? 28 : 12};
     return {(p_.vectors > 2 ? 24 : 16) * 1024, block ? 264 : 512, block ? 400 : 1024, 12, block ? 28 : 12};
   }
 
@@ -236,7 +237,7 @@ class MatmulEmitter {
 
   // What the next panel of B is packed from is asked for by the tiles of this one, while their multiply-adds leave the memory idle. Each tile asks for its share of parts,
   // spread over all of K, which gains more than one burst of them (Zen 4, 128 rows: 92 in place of 89 % of the peak, 84 without).
-  static constexpr int64_t kLinesOfPart = 4, kLeastBetween = 8;
+  static constexpr int64_t kLinesOfPart = 4, kLeastBetween = 8, kElementsOfRow = 64;  // the last: of each row of A that a part asks for
   int64_t elements_of_line() const { return std::max<int64_t>(64 / element_bytes(s_.b_type) / s_.b_spread, 1); }
   // Neighbours in memory: a row of the panel, or a column.
   int64_t runs_of_b() const { return s_.b_unit_k ? nr_ : kc_; }
@@ -244,8 +245,8 @@ class MatmulEmitter {
   int64_t parts_of_run() const { return ceil_div(lines_of_run(), kLinesOfPart); }
   bool asks_for_b() const { return s_.b_offset && !row_by_row(); }
   int64_t parts_of_tile() const {
-    if (!asks_for_b()) return 1;
-    return std::clamp<int64_t>(ceil_div(runs_of_b() * parts_of_run(), ceil_div(mc_, mr_)), 1, std::max<int64_t>(kc_ / (kLeastBetween * p_.depth), 1));
+    int64_t most = std::max<int64_t>(kc_ / (kLeastBetween * p_.depth), 1), of_a = in_place_ ? ceil_div(kc_, kElementsOfRow) : 1;
+    return std::clamp<int64_t>(asks_for_b() ? ceil_div(runs_of_b() * parts_of_run(), ceil_div(mc_, mr_)) : 1, std::min(of_a, most), most);
   }
   void prefetch_b(const Block& at, IR part, IR n) {
     int64_t lines = std::min(lines_of_run(), kLinesOfPart);
@@ -322,6 +323,17 @@ class MatmulEmitter {
       if (!s_.divides_rows(mr_)) row = k_.min(row, k_.i64(s_.m - 1));
       rows.push_back(b_.CreateInBoundsGEP(p_.unit, s_.a, s_.a_offset(at.batch, row, at.k0)));
     }
+    // The next rows, or those of the next step along K, come from memory while the first panel is multiplied by these.
+    IR below = nullptr;
+    if (in_place_) {
+      IR next = k_.add(m, k_.i64(mr_)), is_last = b_.CreateICmpSGE(next, at.m);
+      below = s_.a_offset(at.batch, b_.CreateAdd(at.m0, b_.CreateSelect(is_last, k_.i64(0), next)), b_.CreateSelect(is_last, b_.CreateAdd(at.k0, at.k), at.k0));
+      below = b_.CreateSub(below, s_.a_offset(at.batch, b_.CreateAdd(at.m0, m), at.k0));
+    }
+    auto ask_for_a = [&](IR k) {
+      for (IR row : rows)
+        for (int64_t i = 0; i < length_of_part(); i += 64 / p_.bytes) k_.prefetch(b_.CreateGEP(p_.unit, row, b_.CreateAdd(below, k_.add(k, k_.i64(i)))), false, 2);
+    };
     auto element = [&](int64_t i, IR k) {
       return in_place_ ? b_.CreateInBoundsGEP(p_.unit, rows[i], k) : b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(k, mr_), k_.i64(i)));
     };
@@ -345,6 +357,7 @@ class MatmulEmitter {
     int64_t length = length_of_part();
     IRs sums = k_.loop(k_.i64(0), at.k, length, p.zeros(), [&](IR k, ArrayRef<IR> sums) {
       care_for_b(b_.CreateUDiv(k, k_.i64(length)));
+      if (in_place_) k_.when(b_.CreateICmpEQ(n, k_.i64(0)), [&] { ask_for_a(k); });
       IR begin = b_.CreateUDiv(k, k_.i64(p_.depth));
       auto further = [&](int64_t i, IR u) { return element(i, b_.CreateAdd(begin, u)); };
       return p.multiply(further, p.vector_at(panel_b(at, n), k_.mul(begin, p.nr), 0), k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()));

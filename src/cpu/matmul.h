@@ -2,7 +2,7 @@
 //
 // Blocking after Goto and van de Geijn ("Anatomy of High-Performance Matrix Multiplication", 2008). A task owns a block of C. For
 // each block of K it packs its part of A into panels of MR rows (together in L2) and its part of B into panels of NR columns
-// (one in L1), and runs over all tiles of MR x NR, whose sums are registers. Sums of several blocks of K meet in scratch memory,
+// (one in L1, or near), and runs over all tiles of MR x NR, whose sums are registers. Sums of several blocks of K meet in scratch memory,
 // in the accumulators' own type, and leave it once: through `store`, which may do more than storing.
 #pragma once
 
