@@ -46,7 +46,7 @@ bool is_depthwise_gradient(const Geometry& g, const Target& target);
 void emit_depthwise_gradient(KernelContext& c, const Geometry& g, IR input, IR kernel);
 
 /// Whether emit_winograd does it, and faster than the implicit product.
-bool is_winograd(const Geometry& g, const Target& target);
+bool is_winograd(const Geometry& g, KernelEmitter& k);
 void emit_winograd(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
 
 }  // namespace cresset::cpu

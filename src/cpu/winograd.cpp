@@ -11,41 +11,62 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t kPlaces = 16, kSide = 4;
+constexpr int64_t kTiles = 2;  // register tiles whose features are transformed together
+constexpr int64_t kLine = 16;  // floats
 
 // How the work is shared out: a task takes some rows of tiles (of all images, one after the other) and some features.
 struct Shares {
   int64_t tile_rows, tile_columns, rows, features;
+  bool ends;          // whether the last tiles of a task get a narrower panel
   double cycles = 0;  // of the slowest thread, for vectors of 8
 
   // Transforming costs about as much as so many multiply-adds of vectors.
-  Shares(const Geometry& g, int64_t panel, int64_t block) {  // tiles and features that are multiplied at once
+  Shares(const Geometry& g, const Panels& panels) : ends(panels.ends) {
     constexpr double kKernel = 8, kInput = 8, kOutput = 14;
     constexpr int64_t kLargestScratch = 4 << 20;
     tile_rows = g.images * ceil_div(g.axes[0].out, 2), tile_columns = ceil_div(g.axes[1].out, 2);
     double k = double(g.in_features);
     for (int64_t parts = 1; parts <= std::min<int64_t>(8, ceil_div(g.features, 24)); ++parts)
       for (int64_t blocks = 1; blocks <= tile_rows; ++blocks) {
-        int64_t r = ceil_div(tile_rows, blocks), n = r * tile_columns, f = round_up(ceil_div(g.features, parts), block);
+        int64_t r = ceil_div(tile_rows, blocks), n = r * tile_columns, f = round_up(ceil_div(g.features, parts), kTiles * panels.mr);
         if (ceil_div(tile_rows, r) != blocks || (kPlaces * g.in_features * n * 4 > kLargestScratch && blocks < tile_rows)) continue;
         double near = kPlaces * k * double(n) * 4 <= 600e3 ? 1 : 1.05;  // what doesn't stay in L2
-        double task = near * double(round_up(n, panel)) * k * double(f) + kKernel * double(f) * k + kInput * k * double(n) + kOutput * double(f * n);
+        double task = near * double(panels.computed(n)) * k * double(f) + kKernel * double(f) * k + kInput * k * double(n) + kOutput * double(f * n);
         double time = double(ceil_div(g.groups * blocks * ceil_div(g.features, f), num_threads())) * task;
         if (cycles == 0 || time < cycles) cycles = time, rows = r, features = f;
       }
   }
 };
 
+MatmulSpec product_of(const Geometry& g) {
+  MatmulSpec spec;
+  spec.m = g.features, spec.n = g.images * ceil_div(g.axes[0].out, 2) * ceil_div(g.axes[1].out, 2), spec.k = g.in_features;
+  spec.a_type = g.kernel_type, spec.b_type = g.in_type, spec.type = g.out_type;
+  return spec;
+}
+
+// A narrower panel is more code.
+Shares best_shares(const Geometry& g, KernelEmitter& k, const MatmulSpec& spec) {
+  Shares whole(g, Panels(k, spec)), ends(g, Panels(k, spec, 0, true));
+  return ends.cycles < 0.96 * whole.cycles ? ends : whole;
+}
+
 class WinogradEmitter {
  public:
   WinogradEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
-      : c_(c), k_(c.k), b_(c.k.b), g_(g), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), p_(c.k, spec_), shares_(g, p_.nr, feature_block()) {}
+      : c_(c), k_(c.k), b_(c.k.b), g_(g), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), shares_(best_shares(g, c.k, spec_)), p_(c.k, spec_, 0, shares_.ends), lanes_(p_.narrowed(shares_.tile_columns).lanes) {
+    if (int64_t rest = shares_.rows * shares_.tile_columns % p_.nr; rest && p_.ends) end_.emplace(p_.narrowed(rest));
+  }
 
   void run() {
     auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * 4); };
-    int64_t tiles = shares_.rows * shares_.tile_columns, lines = round_up(std::max(round_up(tiles, p_.nr), tiles + p_.lanes), 16) / 16;
-    tiles_pitch_ = 16 * (lines | 1);  // an odd number of cache lines: the rows of a panel spread over all sets
-    kernels_pitch_ = g_.in_features * p_.mr + kRow;
-    inputs_ = reserve(kPlaces * g_.in_features * tiles_pitch_);
+    int64_t columns = shares_.tile_columns, tiles = shares_.rows * columns;
+    int64_t lines = ceil_div(std::max(p_.computed(tiles), tiles - columns + round_up(columns, lanes_)), kLine);
+    // Rows of a panel spread over all sets of the L1 cache, and so do the places, which are written together.
+    tiles_pitch_ = kLine * (lines | 1);
+    kernels_pitch_ = g_.in_features * p_.mr + kLine;
+    places_pitch_ = g_.in_features * tiles_pitch_ + kLine;
+    inputs_ = reserve(kPlaces * places_pitch_);
     kernels_ = reserve(kTiles * kPlaces * kernels_pitch_);
     products_ = reserve(kPlaces * feature_block() * p_.nr);
     quarters_ = reserve(feature_block() * kSide * tiles_pitch_);
@@ -61,7 +82,13 @@ class WinogradEmitter {
       k_.loop(k_.i64(0), count, feature_block(), [&](IR f) {
         IR feature = k_.add(from, f);
         transform_kernels(at[0].base, feature);
-        k_.loop(k_.i64(0), k_.mul(rows_, shares_.tile_columns), p_.nr, [&](IR tile) { multiply(tile); });
+        IR tiles = k_.mul(rows_, shares_.tile_columns);
+        k_.loop(k_.i64(0), tiles, p_.nr, [&](IR tile) {
+          if (!end_) return multiply(p_, tile);
+          IR is_end = b_.CreateICmpSLE(b_.CreateSub(tiles, tile), k_.i64(end_->nr));
+          k_.when(is_end, [&] { multiply(*end_, tile); });
+          k_.when(b_.CreateNot(is_end), [&] { multiply(p_, tile); });
+        });
         k_.loop(k_.i64(0), k_.min(k_.i64(feature_block()), b_.CreateSub(count, f)), [&](IR i) { finish(k_.add(k_.mul(at[0].base, g_.features), k_.add(feature, i)), i); });
       });
     });
@@ -69,14 +96,6 @@ class WinogradEmitter {
 
  private:
   static constexpr int64_t kRow = 8;    // a vector of kernels, at least a register tile's rows
-  static constexpr int64_t kTiles = 2;  // register tiles whose features are transformed together
-
-  static MatmulSpec product_of(const Geometry& g) {
-    MatmulSpec spec;
-    spec.m = g.features, spec.n = g.images * ceil_div(g.axes[0].out, 2) * ceil_div(g.axes[1].out, 2), spec.k = g.in_features;
-    spec.a_type = g.kernel_type, spec.b_type = g.in_type, spec.type = g.out_type;
-    return spec;
-  }
   int64_t feature_block() const { return kTiles * p_.mr; }
   int64_t height() const { return g_.axes[0].out; }
   int64_t width() const { return g_.axes[1].out; }
@@ -114,16 +133,16 @@ class WinogradEmitter {
       IR t = k_.add(first_row_, row), image = b_.CreateUDiv(t, k_.i64(down));
       IR top = b_.CreateSub(k_.mul(b_.CreateURem(t, k_.i64(down)), 2), k_.i64(y.low));
       IR base = k_.add(k_.mul(image, g_.in_image), k_.mul(group, g_.in_features * g_.in_feature));
-      k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), p_.lanes, [&](IR column) {
+      k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), lanes_, [&](IR column) {
         IR left = b_.CreateSub(k_.mul(column, 2), k_.i64(x.low));
-        const int64_t shifts[] = {0, p_.lanes, 2, p_.lanes + 2};
+        const int64_t shifts[] = {0, lanes_, 2, lanes_ + 2};
         IRs masks, offsets;
         for (int64_t i = 0; i < kSide; ++i) {
           IR line = k_.add(top, k_.i64(i)), inside = b_.CreateICmpULT(line, k_.i64(y.in));
           offsets.push_back(k_.add(k_.add(base, k_.mul(line, y.in_stride)), left));
           for (int64_t shift : shifts) {
             IR at = lanes_from(k_.add(left, k_.i64(shift)));
-            masks.push_back(k_.mask(b_.CreateAnd(b_.CreateICmpULT(at, k_.splat(k_.i64(x.in), p_.lanes)), k_.splat(inside, p_.lanes)), g_.in_type));
+            masks.push_back(k_.mask(b_.CreateAnd(b_.CreateICmpULT(at, k_.splat(k_.i64(x.in), lanes_)), k_.splat(inside, lanes_)), g_.in_type));
           }
         }
         IR to = k_.add(k_.mul(row, shares_.tile_columns), column);
@@ -143,16 +162,16 @@ class WinogradEmitter {
     });
   }
   IR input_panel(int64_t place, IR channel, IR tile) {
-    return scratch(inputs_, k_.add(k_.i64(place * g_.in_features * tiles_pitch_), k_.add(k_.mul(channel, tiles_pitch_), tile)));
+    return scratch(inputs_, k_.add(k_.i64(place * places_pitch_), k_.add(k_.mul(channel, tiles_pitch_), tile)));
   }
   IR lanes_from(IR first) {
     SmallVector<llvm::Constant*> steps;
-    for (int i = 0; i < p_.lanes; ++i) steps.push_back(b_.getInt64(i));
-    return b_.CreateAdd(k_.splat(first, p_.lanes), llvm::ConstantVector::get(steps));
+    for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i));
+    return b_.CreateAdd(k_.splat(first, lanes_), llvm::ConstantVector::get(steps));
   }
   IR every_second(IR x, IR y, int first) {
     SmallVector<int> picked;
-    for (int i = 0; i < p_.lanes; ++i) picked.push_back(first + 2 * i);
+    for (int i = 0; i < lanes_; ++i) picked.push_back(first + 2 * i);
     return b_.CreateShuffleVector(x, y, picked);
   }
 
@@ -195,20 +214,20 @@ class WinogradEmitter {
   //===-- Products, and back ----------------------------------------------------------------------------------------===//
 
   // A panel of tiles by the features of the block: the products of each place, then quarters[feature][place in the tile of outputs][tile].
-  void multiply(IR tile) {
+  void multiply(Panels& p, IR tile) {
     k_.loop(k_.i64(0), k_.i64(kPlaces), [&](IR place) {
-      IR panel = scratch(inputs_, k_.add(k_.mul(place, g_.in_features * tiles_pitch_), tile));
+      IR panel = scratch(inputs_, k_.add(k_.mul(place, places_pitch_), tile));
       for (int64_t half = 0; half < kTiles; ++half) {
-        IRs sums = p_.multiply([&](int64_t i, IR channel) { return kernel_panel(half, place, k_.add(k_.mul(channel, p_.mr), k_.i64(i))); }, panel, k_.i64(g_.in_features), p_.zeros(), tiles_pitch_);
-        IR to = scratch(products_, k_.mul(k_.add(k_.mul(place, kTiles), k_.i64(half)), p_.mr * p_.nr));
-        for (auto [i, sum] : llvm::enumerate(sums)) write(sum, p_.vector_at(to, k_.i64(0), int64_t(i)));
+        IRs sums = p.multiply([&](int64_t i, IR channel) { return kernel_panel(half, place, k_.add(k_.mul(channel, p.mr), k_.i64(i))); }, panel, k_.i64(g_.in_features), p.zeros(), tiles_pitch_);
+        IR to = scratch(products_, k_.mul(k_.add(k_.mul(place, kTiles), k_.i64(half)), p.mr * p.nr));
+        for (auto [i, sum] : llvm::enumerate(sums)) write(sum, p.vector_at(to, k_.i64(0), int64_t(i)));
       }
     });
     k_.loop(k_.i64(0), k_.i64(feature_block()), [&](IR i) {
-      for (int64_t column = 0; column < p_.nr; column += p_.lanes) {
+      for (int64_t column = 0; column < p.nr; column += p.lanes) {
         std::vector<IRs> square(kSide);
         for (int64_t place = 0; place < kPlaces; ++place)
-          square[place / kSide].push_back(read(scratch(products_, k_.add(k_.mul(i, p_.nr), k_.i64(place * feature_block() * p_.nr + column))), p_.lanes));
+          square[place / kSide].push_back(read(scratch(products_, k_.add(k_.mul(i, p.nr), k_.i64(place * feature_block() * p.nr + column))), p.lanes));
         square = both_ways(square, [&](ArrayRef<IR> m) { return IRs{plus(plus(m[0], m[1]), m[2]), minus(minus(m[1], m[2]), m[3])}; });
         for (int64_t quarter = 0; quarter < 4; ++quarter) write(square[quarter / 2][quarter % 2], quarters(i, quarter, k_.add(tile, k_.i64(column))));
       }
@@ -219,15 +238,15 @@ class WinogradEmitter {
   // The outputs of a feature: rows in their order, each written over what the one before holds beyond its end. Then the positions of each image.
   void finish(IR feature, IR i) {
     SmallVector<int> low, high;
-    for (int at = 0; at < p_.lanes; ++at) low.push_back(at / 2 + at % 2 * p_.lanes), high.push_back(at / 2 + p_.lanes / 2 + at % 2 * p_.lanes);
+    for (int at = 0; at < lanes_; ++at) low.push_back(at / 2 + at % 2 * lanes_), high.push_back(at / 2 + lanes_ / 2 + at % 2 * lanes_);
     k_.loop(k_.i64(0), rows_, [&](IR row) {
       for (int64_t below = 0; below < 2; ++below)
-        k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), p_.lanes, [&](IR column) {
+        k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), lanes_, [&](IR column) {
           IR tile = k_.add(k_.mul(row, shares_.tile_columns), column);
-          IR even = read(quarters(i, 2 * below, tile), p_.lanes), odd = read(quarters(i, 2 * below + 1, tile), p_.lanes);
+          IR even = read(quarters(i, 2 * below, tile), lanes_), odd = read(quarters(i, 2 * below + 1, tile), lanes_);
           IR to = k_.add(k_.mul(k_.add(k_.mul(row, 2), k_.i64(below)), width()), k_.mul(column, 2));
           write(b_.CreateShuffleVector(even, odd, low), scratch(results_, to));
-          write(b_.CreateShuffleVector(even, odd, high), scratch(results_, k_.add(to, k_.i64(p_.lanes))));
+          write(b_.CreateShuffleVector(even, odd, high), scratch(results_, k_.add(to, k_.i64(lanes_))));
         });
     });
     int64_t down = ceil_div(height(), 2);
@@ -249,23 +268,26 @@ class WinogradEmitter {
   IR input_, kernel_;
   const StorePositions& store_;
   MatmulSpec spec_;
-  Panels p_;
   Shares shares_;
-  int64_t tiles_pitch_ = 0, kernels_pitch_ = 0;
+  Panels p_;
+  std::optional<Panels> end_;  // of the last tiles
+  int lanes_;                  // of vectors along a row of tiles
+  int64_t tiles_pitch_ = 0, places_pitch_ = 0, kernels_pitch_ = 0;
   int64_t inputs_ = 0, kernels_ = 0, products_ = 0, quarters_ = 0, results_ = 0;  // places in scratch
   IR first_row_ = nullptr, rows_ = nullptr;                                       // of the task's tiles
 };
 
 }  // namespace
 
-bool is_winograd(const Geometry& g, const Target& target) {
-  if (target.lanes < 8 || g.axes.size() != 2 || g.batch_groups != 1 || !g.in_type.isF32() || !g.kernel_type.isF32() || !g.out_type.isF32()) return false;
+bool is_winograd(const Geometry& g, KernelEmitter& k) {
+  if (k.target.lanes < 8 || g.axes.size() != 2 || g.batch_groups != 1 || !g.in_type.isF32() || !g.kernel_type.isF32() || !g.out_type.isF32()) return false;
   for (const Axis& a : g.axes)
     if (a.window != 3 || a.step != 1 || a.dilation != 1 || a.base_dilation != 1 || a.out_step != 1 || a.out == 0 || a.in == 0) return false;
   if (g.in_features == 0 || g.images == 0 || !g.is_dense(&Axis::window, &Axis::window_stride) || !g.is_dense(&Axis::out, &Axis::out_stride) || g.axes[1].in_stride != 1) return false;
-  double direct = double(g.groups * g.images * g.in_features * g.features) * double(product(g.sizes(&Axis::out))) * 9 / 16 / num_threads();
-  bool many = target.registers == 32;
-  return Shares(g, many ? 32 : 16, many ? 16 : 12).cycles < 0.9 * direct;
+  MatmulSpec tiles = product_of(g), positions = tiles;
+  positions.n = g.images * product(g.sizes(&Axis::out));
+  double direct = double(g.groups * g.in_features * g.features * Panels(k, positions, 0, true).computed(positions.n)) * 9 / 16 / num_threads();
+  return best_shares(g, k, tiles).cycles < 0.9 * direct;
 }
 
 void emit_winograd(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store) {
