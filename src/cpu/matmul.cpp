@@ -50,6 +50,7 @@ class MatmulEmitter {
     packed_a_ = reserve(in_place_ ? 0 : mc_ * p_.padded(kc_) / p_.depth);
     packed_b_ = reserve(columns_packed() * height_of_b());
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
+    turned_ = reserve(end_ && by_dots(*end_) ? s_.n % nr_ * kc_ : 0);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
     IR end = k_.min(k_.end(), k_.i64(c_.kernel.tasks));  // other products of the kernel may have more
     if (p_.grid) p_.registers->configure();
@@ -217,7 +218,10 @@ class MatmulEmitter {
       if (p.depth > 1) k_.loop(k_.i64(0), columns, p.nr, [&](IR n) { p.pair_up(panel(n), at.k); });
     };
     if (row_by_row()) {
-      each_panel(at, [&](Panels& p, IR n) { pack_windows(p, n, columns_of_tile(p, at, n)); });
+      each_panel(at, [&](Panels& p, IR n) {
+        pack_windows(p, n, columns_of_tile(p, at, n));
+        if (by_dots(p)) turn_columns(panel_b(at, n), at.k);
+      });
       return k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
         each_panel(at, [&](Panels& p, IR n) { tile(p, at, m, n); });
       });
@@ -228,6 +232,7 @@ class MatmulEmitter {
       if (s_.panel_by_panel) pack_windows(p, n, columns_of_tile(p, at, n));
       else if (packs_ahead()) k_.when(b_.CreateNot(is_packed(at, n)), pack);
       else if (!s_.pack_b) pack();
+      if (by_dots(p)) turn_columns(panel_b(at, n), at.k);
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
         tile(p, at, m, n);
       });
@@ -303,6 +308,42 @@ class MatmulEmitter {
     k_.when(p.exists, [&] { k_.loop(packed, p_.units(p.k), [&](IR u) { pack_row(at, p, panel_b(at, k_.add(n, k_.i64(nr_))), u); }); });
   }
 
+  // One to three last columns: dot products along K with rows of A where they lie, which leave no lane idle.
+  bool by_dots(const Panels& p) const {
+    int64_t columns = s_.n % nr_;
+    return &p != &p_ && in_place_ && p_.type->isFloatingPointTy() && columns <= 3 && mr_ * columns <= (k_.target.registers == 32 ? 24 : 12);
+  }
+  IR turned_column(int64_t j, IR k) { return element_of_scratch(turned_, k_.add(k_.i64(j * kc_), k)); }
+  void turn_columns(IR panel, IR count) {
+    k_.loop(k_.i64(0), count, [&](IR k) {
+      for (int64_t j = 0; j < s_.n % nr_; ++j) b_.CreateStore(b_.CreateLoad(p_.unit, b_.CreateInBoundsGEP(p_.unit, panel, k_.add(k_.mul(k, end_->nr), k_.i64(j)))), turned_column(j, k));
+    });
+  }
+  IRs dots(ArrayRef<IR> rows, IR count) {
+    int64_t columns = s_.n % nr_;
+    auto add = [&](IR k, ArrayRef<IR> sums, int lanes) {
+      auto load = [&](IR address) { return b_.CreateAlignedLoad(k_.vector(p_.type, lanes), address, llvm::Align(p_.bytes)); };
+      IRs x, next;
+      for (int64_t j = 0; j < columns; ++j) x.push_back(load(turned_column(j, k)));
+      for (IR row : rows) {
+        IR a = load(b_.CreateInBoundsGEP(p_.unit, row, k));
+        for (int64_t j = 0; j < columns; ++j) next.push_back(p_.product(a, x[j], sums[next.size()]));
+      }
+      return next;
+    };
+    IR whole = b_.CreateAnd(count, k_.i64(-int64_t(p_.lanes)));
+    IRs sums = k_.loop(k_.i64(0), whole, p_.lanes, IRs(mr_ * columns, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes))), [&](IR k, ArrayRef<IR> sums) { return add(k, sums, p_.lanes); });
+    for (IR& sum : sums) sum = k_.fold(sum, p_.lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
+    sums = k_.loop(whole, count, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
+    IRs result = end_->zeros();
+    for (int64_t i = 0; i < mr_; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        IR& row = result[i * end_->vectors + j / end_->lanes];
+        row = b_.CreateInsertElement(row, sums[i * columns + j], j % end_->lanes);
+      }
+    return result;
+  }
+
   void tile(Panels& p, const Block& at, IR m, IR n) {
     auto* vector = k_.vector(p.type, p.lanes);
     IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(p, m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin);
@@ -355,7 +396,8 @@ class MatmulEmitter {
       else ask();
     }
     int64_t length = length_of_part();
-    IRs sums = k_.loop(k_.i64(0), at.k, length, p.zeros(), [&](IR k, ArrayRef<IR> sums) {
+    if (by_dots(p)) k_.loop(k_.i64(0), parts_of(at.k), care_for_b);
+    IRs sums = by_dots(p) ? dots(rows, at.k) : k_.loop(k_.i64(0), at.k, length, p.zeros(), [&](IR k, ArrayRef<IR> sums) {
       care_for_b(b_.CreateUDiv(k, k_.i64(length)));
       if (in_place_) k_.when(b_.CreateICmpEQ(n, k_.i64(0)), [&] { ask_for_a(k); });
       IR begin = b_.CreateUDiv(k, k_.i64(p_.depth));
@@ -424,7 +466,7 @@ class MatmulEmitter {
   std::optional<Panels> end_;  // of the last columns
   int64_t mr_, nr_, mc_ = 0, kc_ = 0, nb_ = 0;
   bool in_place_ = false;
-  int64_t packed_a_ = 0, packed_b_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
+  int64_t packed_a_ = 0, packed_b_ = 0, turned_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
 };
 
 }  // namespace
