@@ -60,6 +60,9 @@ bool is_index_operation(Operation* op) {
 
 //===-- Index arithmetic ------------------------------------------------------------------------------------------===//
 
+// 0 is a multiple of everything: of a power of two beyond all sizes.
+Index constant_index(KernelEmitter& k, int64_t position) { return {k.i64(position), 0, position ? std::abs(position) : int64_t(1) << 40}; }
+
 IR ElementEmitter::as_lanes(const Index& x) {
   if (x.lanes) return x.lanes;
   IR base = k_.splat(x.base, lanes_);
@@ -80,7 +83,7 @@ Index ElementEmitter::times(const Index& x, int64_t f) {
 }
 
 Index ElementEmitter::offset(ArrayRef<int64_t> shape, const Indices& at) {
-  Index sum{k_.i64(0), 0, int64_t(1) << 40};
+  Index sum = constant_index(k_, 0);
   auto strides = strides_of(shape);
   for (size_t d = 0, end = 0; d < shape.size(); d = end) {
     // As many dimensions as are known to be parts of one.
@@ -97,7 +100,7 @@ Index ElementEmitter::offset(ArrayRef<int64_t> shape, const Indices& at) {
 
 // Groups of dimensions with equal products correspond; within a group the index is flattened and split again.
 Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, const Indices& at) {
-  Indices result(from.size(), Index{k_.i64(0), 0, int64_t(1) << 40});
+  Indices result(from.size(), constant_index(k_, 0));
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     size_t i0 = i, j0 = j;
@@ -154,7 +157,7 @@ std::optional<Indices> ElementEmitter::through(Operation* op, const Indices& at)
         auto from = shaped(broadcast.getOperand());
         Indices inner;
         for (auto [k, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
-          inner.push_back(from.getDimSize(k) == 1 ? Index{k_.i64(0), 0, int64_t(1) << 40} : at[d]);
+          inner.push_back(from.getDimSize(k) == 1 ? constant_index(k_, 0) : at[d]);
         return inner;
       })
       .Case([&](ReshapeOp reshape) { return through_reshape(shaped(reshape.getOperand()).getShape(), shaped(reshape).getShape(), at); })
@@ -166,7 +169,7 @@ std::optional<Indices> ElementEmitter::through(Operation* op, const Indices& at)
       .Case([&](SliceOp slice) {
         Indices inner;
         for (auto [i, lo, step] : llvm::zip(at, slice.getStartIndices(), slice.getStrides()))
-          inner.push_back(plus(times(i, step), {k_.i64(lo), 0, lo ? lo : int64_t(1) << 40}));
+          inner.push_back(plus(times(i, step), constant_index(k_, lo)));
         return inner;
       })
       .Case([&](ReverseOp reverse) {
@@ -195,7 +198,7 @@ std::optional<BoundedIndex> ElementEmitter::position(Value v, const Indices& at)
         auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
         if (!splat) return std::nullopt;
         int64_t n = splat.getSplatValue<llvm::APInt>().getSExtValue();
-        return bounded({k_.i64(n), 0, n ? std::abs(n) : int64_t(1) << 40}, n, n);
+        return bounded(constant_index(k_, n), n, n);
       })
       .Case([&](IotaOp iota) { return bounded(at[iota.getIotaDimension()], 0, shaped(iota).getDimSize(iota.getIotaDimension()) - 1); })
       .Case([&](ConvertOp convert) -> std::optional<BoundedIndex> {
@@ -412,13 +415,13 @@ IR ElementEmitter::emit_gather(GatherOp op, const Indices& at) {
   auto start_at = [&](int64_t component) {
     Indices result(batch);
     if (dims.getIndexVectorDim() < indices.getRank())
-      result.insert(result.begin() + dims.getIndexVectorDim(), Index{k_.i64(component), 0, 1});
+      result.insert(result.begin() + dims.getIndexVectorDim(), constant_index(k_, component));
     return result;
   };
   Indices inner;
   size_t offset_position = 0;
   for (int64_t d = 0; d < operand.getRank(); ++d) {
-    Index i{k_.i64(0), 0, int64_t(1) << 40};
+    Index i = constant_index(k_, 0);
     auto batching = llvm::find(dims.getOperandBatchingDims(), d);
     bool is_batching = batching != dims.getOperandBatchingDims().end();
     if (is_batching) {

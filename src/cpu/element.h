@@ -20,6 +20,8 @@ struct Index {
   IR lanes = nullptr;
 };
 using Indices = llvm::SmallVector<Index>;
+/// The same position for all lanes.
+Index constant_index(KernelEmitter& k, int64_t position);
 
 /// A position that lies within [low, high].
 struct BoundedIndex {

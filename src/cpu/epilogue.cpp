@@ -12,7 +12,7 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
   // The kernel's index: the trailing dimensions that are columns count as one, the last.
   ArrayRef<int64_t> space = c.fusion.shape.empty() ? shaped(product).getShape() : ArrayRef<int64_t>(c.fusion.shape), leading = shape.leading(space);
   Indices at = delinearise(k, leading, row);
-  at.resize(space.size(), Index{k.i64(0), 0, int64_t(1) << 40});
+  at.resize(space.size(), constant_index(k, 0));
   if (leading.size() < space.size()) at.back() = {column, lanes > 1 ? 1 : 0, lanes};
 
   ElementEmitter e(k, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {

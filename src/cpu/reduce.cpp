@@ -37,7 +37,7 @@ IR fold_lanes(KernelEmitter& k, ElementEmitter& scalar, Operation* reducer, IR v
 }
 
 Indices delinearise(KernelEmitter& k, ArrayRef<int64_t> shape, IR flat) {
-  Indices result(shape.size(), Index{k.i64(0), 0, int64_t(1) << 40});
+  Indices result(shape.size(), constant_index(k, 0));
   for (size_t d = shape.size(); d-- > 0;) {
     if (shape[d] == 1) continue;
     bool outermost = product(shape.take_front(d)) == 1;

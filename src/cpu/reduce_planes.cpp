@@ -50,7 +50,7 @@ void emit_plane_reduction(KernelContext& c) {
   c.kernel.tasks = output.getNumElements();
   c.kernel.cost = double(input.getNumElements()) * 8;
   k.loop(k.begin(), k.end(), [&](IR task) {
-    Indices at(input.getRank(), Index{k.i64(0), 0, int64_t(1) << 40});
+    Indices at(input.getRank(), constant_index(k, 0));
     for (auto [d, i] : llvm::zip(kept, delinearise(k, output.getShape(), task))) at[d] = i;
     auto* type = k.compute_type(input.getElementType());
     IRs init(kSums, neutral(k, reducer, k.vector(type, lanes)));

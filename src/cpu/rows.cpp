@@ -195,7 +195,7 @@ class RowsEmitter {
 
   void chunk(IR task) {
     IR lo = k_.b.CreateMul(task, k_.i64(kChunk)), hi = k_.min(k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
-    SmallVector<Visit> visits{{0, k_.i64(0), Indices(rank_ - 1, Index{k_.i64(0), 0, int64_t(1) << 40})}};
+    SmallVector<Visit> visits{{0, k_.i64(0), Indices(rank_ - 1, constant_index(k_, 0))}};
     pass(visits, lo, hi);
   }
   void row(IR row) {

@@ -36,7 +36,7 @@ llvm::Error emit_scatter(KernelContext& c) {
     if (ranges > 1) begin = k.mul(begin_of(part), elements / first_size), count = b.CreateSub(k.mul(end_of(part), elements / first_size), begin);
     for (auto [from, to] : llvm::zip(op.getInputs(), op.getResults()))
       k.along(count, k.target.lanes, [&, from = from, to = to](IR i, int lanes) {
-        Indices at(input.getRank(), Index{k.i64(0), 0, int64_t(1) << 40});
+        Indices at(input.getRank(), constant_index(k, 0));
         if (!at.empty()) at.back() = {k.add(begin, i), lanes > 1 ? 1 : 0, ranges > 1 ? 1 : lanes};
         if (side_by_side) at.front() = {part, 0, 1};
         auto e = c.elements(lanes);
@@ -48,7 +48,7 @@ llvm::Error emit_scatter(KernelContext& c) {
     IRs start(input.getRank(), k.i64(0));
     for (auto [component, d] : llvm::enumerate(dims.getScatterDimsToOperandDims())) {
       Indices at(batch);
-      if (dims.getIndexVectorDim() < indices.getRank()) at.insert(at.begin() + dims.getIndexVectorDim(), Index{k.i64(component), 0, 1});
+      if (dims.getIndexVectorDim() < indices.getRank()) at.insert(at.begin() + dims.getIndexVectorDim(), constant_index(k, component));
       IR v = c.elements(1).emit(op.getScatterIndices(), at);
       start[d] = element(op.getScatterIndices()).isUnsignedInteger() ? b.CreateZExtOrTrunc(v, b.getInt64Ty()) : b.CreateSExtOrTrunc(v, b.getInt64Ty());
     }
@@ -71,7 +71,7 @@ llvm::Error emit_scatter(KernelContext& c) {
       IR inside = b.getTrue();
       for (int64_t d = 0; d < input.getRank(); ++d) {
         auto it = llvm::find(window_dims, d);
-        Index i = it == window_dims.end() ? Index{k.i64(0), 0, int64_t(1) << 40} : in_window[it - window_dims.begin()];
+        Index i = it == window_dims.end() ? constant_index(k, 0) : in_window[it - window_dims.begin()];
         IR position = i.base = k.add(start[d], i.base);
         if (!whole_rows || d != last) inside = b.CreateAnd(inside, b.CreateAnd(b.CreateICmpSGE(position, k.i64(0)), b.CreateICmpSLT(position, k.i64(input.getDimSize(d)))));
         to.push_back({position, i.step, 1});
