@@ -27,7 +27,7 @@ struct Layout {
     if (axes.size() > 1) row = axes[axes.size() - 2], outer.assign(axes.begin(), axes.end() - 2);
     int bytes = g.out_type.getIntOrFloatBitWidth() == 64 ? 8 : 4;
     lanes = std::max(2, target.lanes * 4 / bytes);
-    int64_t needed = std::max<int64_t>(round_up(column.out, lanes), lanes) + (column.window - 1) * column.dilation / column.step + 1;
+    int64_t needed = round_up(column.out, lanes) + (column.window - 1) * column.dilation / column.step + 1;
     int64_t copied = ceil_div(std::max<int64_t>(column.low, 0), column.step) + round_up(ceil_div(column.in, column.step), lanes) + lanes;
     width = round_up(std::max(needed, column.base_dilation == 1 ? copied : needed), lanes);
     pitch = width * column.step;

@@ -383,13 +383,13 @@ std::optional<ProductShape> product_shape(Operation* op) {
     auto rhs = shaped(dot.getRhs());
     int64_t columns = rhs.getNumElements();
     for (ArrayRef<int64_t> taken : {dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions()})
-      for (int64_t d : taken) columns /= std::max<int64_t>(rhs.getDimSize(d), 1);
-    return columns ? std::optional(ProductShape{shaped(dot).getNumElements() / columns, columns}) : std::nullopt;
+      for (int64_t d : taken) columns /= rhs.getDimSize(d);
+    return ProductShape{shaped(dot).getNumElements() / columns, columns};
   }
   if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
     auto dims = convolution.getDimensionNumbers();
     auto shape = shaped(convolution).getShape();
-    if (!llvm::is_sorted(dims.getOutputSpatialDimensions()) || !product(shape)) return std::nullopt;
+    if (!llvm::is_sorted(dims.getOutputSpatialDimensions())) return std::nullopt;
     if (dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 && convolution.getBatchGroupCount() == 1)
       return ProductShape{shape[0] * shape[1], product(shape.drop_front(2))};
     // The gradient of a kernel: positions of all "images" are neighbours.
@@ -445,7 +445,7 @@ static std::optional<View> unbounded_view_of(Value v, llvm::function_ref<bool(Va
         if (!known) stride = inner->strides[d], known = true;
         stride *= from[d];
       }
-      int64_t innermost = known ? stride / std::max<int64_t>(size_i, 1) : 1;
+      int64_t innermost = known ? stride / size_i : 1;
       for (size_t d = j; d-- > j0;) {
         view.strides[d] = innermost;
         innermost *= to[d];
@@ -457,7 +457,7 @@ static std::optional<View> unbounded_view_of(Value v, llvm::function_ref<bool(Va
 
 std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) {
   auto view = unbounded_view_of(v, is_buffer);
-  if (!view || product(view->shape) == 0) return view;
+  if (!view) return view;
   int64_t last = view->offset;
   for (auto [size, stride] : llvm::zip(view->shape, view->strides)) last += (size - 1) * stride;
   return last < shaped(view->base).getNumElements() ? view : std::nullopt;

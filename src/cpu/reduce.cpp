@@ -150,7 +150,7 @@ llvm::Error emit_concatenate(KernelContext& c) {
     for (Value input : op.getInputs()) {
       int64_t rows = shaped(input).getDimSize(dim);
       SmallVector<int64_t> piece(shaped(input).getShape().drop_front(dim));
-      int64_t last = piece.back(), others = rows * inner / std::max<int64_t>(last, 1);
+      int64_t last = piece.back(), others = rows * inner / last;
       int lanes = k.target.lanes;
       IR base = k.b.CreateAdd(k.b.CreateMul(task, k.i64(output.getDimSize(dim) * inner)), k.i64(start * inner));
       // Rows, or what there is of a single one, by parts.

@@ -24,7 +24,7 @@ llvm::Error emit_scatter(KernelContext& c) {
   bool side_by_side = !in_batch.empty() && in_batch[0] == 0 && indices_batch[0] == 0 && dims.getIndexVectorDim() != 0 && input.getRank() > 1;
   // So are ranges of slices that are updated as a whole: each task looks through all updates for its own, which only pays for long ones.
   bool slices = !side_by_side && llvm::is_contained(dims.getInsertedWindowDims(), 0) && llvm::is_contained(dims.getScatterDimsToOperandDims(), 0);
-  int64_t first_size = input.getRank() ? input.getDimSize(0) : 1, ranges = slices && first_size ? std::clamp<int64_t>(product(window_shape) / 64, 1, 8) : 1;
+  int64_t first_size = input.getRank() ? input.getDimSize(0) : 1, ranges = slices ? std::clamp<int64_t>(product(window_shape) / 64, 1, 8) : 1;
   int64_t parts = side_by_side ? first_size : ranges, elements = product(input.getShape()), each = ceil_div(first_size, ranges);
   auto begin_of = [&](IR part) { return k.min(k.mul(part, each), k.i64(first_size)); };
   auto end_of = [&](IR part) { return begin_of(k.add(part, k.i64(1))); };
@@ -32,7 +32,7 @@ llvm::Error emit_scatter(KernelContext& c) {
   c.kernel.cost = 4.0 * elements + (parts > 1 ? 8.0 * product(update.getShape()) : 0);
 
   auto copy_input = [&](IR part) {
-    IR begin = k.i64(0), count = k.i64(elements / std::max<int64_t>(side_by_side ? parts : 1, 1));
+    IR begin = k.i64(0), count = k.i64(side_by_side ? elements / parts : elements);
     if (ranges > 1) begin = k.mul(begin_of(part), elements / first_size), count = b.CreateSub(k.mul(end_of(part), elements / first_size), begin);
     for (auto [from, to] : llvm::zip(op.getInputs(), op.getResults()))
       k.along(count, k.target.lanes, [&, from = from, to = to](IR i, int lanes) {
@@ -87,7 +87,7 @@ llvm::Error emit_scatter(KernelContext& c) {
       });
     };
     auto update_window = [&] {
-      k.loop(k.i64(0), k.i64(product(window_shape) / std::max<int64_t>(columns, 1)), [&](IR i) {
+      k.loop(k.i64(0), k.i64(product(window_shape) / columns), [&](IR i) {
         if (!whole_rows) return update_at(delinearise(k, window_shape, i), 1);
         k.along(k.i64(columns), k.target.lanes, [&](IR column, int lanes) {
           Indices in_window = delinearise(k, ArrayRef(window_shape).drop_back(), i);

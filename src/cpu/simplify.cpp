@@ -299,7 +299,7 @@ Value simplify_scatter(ScatterOp op, PatternRewriter& r) {
   Operation* reducer = simple_reducer(op.getUpdateComputation().front());
   int64_t rank = input.getRank(), batch_rank = update.getRank() - rank + 1, count = product(update.getShape().take_front(std::max<int64_t>(batch_rank, 0)));
   auto trailing = [&](ArrayRef<int64_t> d) { return llvm::equal(d, llvm::seq<int64_t>(batch_rank, update.getRank())); };
-  if (number(op.getInputs()[0]) != 0.0 || !reducer || !isa<AddOp>(reducer) || rank < 2 || batch_rank < 1 || count == 0 || !trailing(dims.getUpdateWindowDims()) ||
+  if (number(op.getInputs()[0]) != 0.0 || !reducer || !isa<AddOp>(reducer) || rank < 2 || batch_rank < 1 || !trailing(dims.getUpdateWindowDims()) ||
       dims.getInsertedWindowDims() != ArrayRef<int64_t>{0} || dims.getScatterDimsToOperandDims() != ArrayRef<int64_t>{0} || !dims.getInputBatchingDims().empty() ||
       update.getShape().drop_front(batch_rank) != input.getShape().drop_front() || indices.getNumElements() != count)
     return {};
