@@ -88,7 +88,7 @@ class DepthwiseEmitter {
     auto* to = v->getType()->getWithNewType(type_);
     if (v->getType() == to) return v;
     if (type_->isFloatingPointTy()) return b_.CreateFPExt(v, to);
-    return from.isUnsignedInteger() || from.isInteger(1) ? b_.CreateZExt(v, to) : b_.CreateSExt(v, to);
+    return is_unsigned(from) ? b_.CreateZExt(v, to) : b_.CreateSExt(v, to);
   }
 
   // The input's element (in the dilated input's numbering) along an axis, and whether there is one.

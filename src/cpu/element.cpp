@@ -458,15 +458,14 @@ IRs ElementEmitter::region(Block& block, ArrayRef<IR> arguments) {
 IR ElementEmitter::emit_convert(Type from, Type to, IR v) {
   auto& b = k_.b;
   auto* type = v->getType()->getWithNewType(k_.compute_type(to));
-  bool from_unsigned = from.isUnsignedInteger() || from.isInteger(1);
   if (to.isInteger(1))
     return is_float(from) ? b.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
   if (is_float(from) && is_float(to)) return k_.round(to, b.CreateFPCast(v, type));
   if (is_float(to) && from.isInteger(1)) return b.CreateSelect(v, llvm::ConstantFP::get(type, 1), llvm::ConstantFP::get(type, 0));
-  if (is_float(to)) return k_.round(to, from_unsigned ? b.CreateUIToFP(v, type) : b.CreateSIToFP(v, type));
+  if (is_float(to)) return k_.round(to, is_unsigned(from) ? b.CreateUIToFP(v, type) : b.CreateSIToFP(v, type));
   if (is_float(from))
     return b.CreateIntrinsic(to.isUnsignedInteger() ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat, {type, v->getType()}, {v});
-  return from_unsigned ? b.CreateZExtOrTrunc(v, type) : b.CreateSExtOrTrunc(v, type);
+  return is_unsigned(from) ? b.CreateZExtOrTrunc(v, type) : b.CreateSExtOrTrunc(v, type);
 }
 
 namespace {
@@ -476,7 +475,7 @@ IR integer_division(KernelEmitter& k, Type type, IR x, IR y, bool remainder) {
   auto& b = k.b;
   auto constant = [&](int64_t c) -> IR { return llvm::ConstantInt::getSigned(x->getType(), c); };
   IR zero = b.CreateICmpEQ(y, constant(0));
-  if (type.isUnsignedInteger() || type.isInteger(1)) {
+  if (is_unsigned(type)) {
     IR safe = b.CreateSelect(zero, constant(1), y);
     return b.CreateSelect(zero, remainder ? x : constant(-1), remainder ? b.CreateURem(x, safe) : b.CreateUDiv(x, safe));
   }
@@ -503,7 +502,6 @@ IR compare(llvm::IRBuilder<>& b, CompareOp op, Type type, IR x, IR y) {
   };
   if (is_float(type) && op.getCompareType() != ComparisonType::TOTALORDER)
     return b.CreateFCmp(pick(P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OGE, P::FCMP_OGT, P::FCMP_OLE, P::FCMP_OLT), x, y);
-  bool is_unsigned = type.isUnsignedInteger() || type.isInteger(1);
   if (is_float(type)) {  // total order: the bits as sign-magnitude integers
     auto* ints = x->getType()->getWithNewType(b.getIntNTy(x->getType()->getScalarSizeInBits()));
     auto order = [&](IR v) {
@@ -513,8 +511,8 @@ IR compare(llvm::IRBuilder<>& b, CompareOp op, Type type, IR x, IR y) {
     };
     x = order(x), y = order(y);
   }
-  return is_unsigned ? b.CreateICmp(pick(P::ICMP_EQ, P::ICMP_NE, P::ICMP_UGE, P::ICMP_UGT, P::ICMP_ULE, P::ICMP_ULT), x, y)
-                     : b.CreateICmp(pick(P::ICMP_EQ, P::ICMP_NE, P::ICMP_SGE, P::ICMP_SGT, P::ICMP_SLE, P::ICMP_SLT), x, y);
+  return is_unsigned(type) ? b.CreateICmp(pick(P::ICMP_EQ, P::ICMP_NE, P::ICMP_UGE, P::ICMP_UGT, P::ICMP_ULE, P::ICMP_ULT), x, y)
+                           : b.CreateICmp(pick(P::ICMP_EQ, P::ICMP_NE, P::ICMP_SGE, P::ICMP_SGT, P::ICMP_SLE, P::ICMP_SLT), x, y);
 }
 
 // nan if either is nan, as the specification (and PyTorch) ask; the first of two zeros, as PyTorch's relu and clamp.
@@ -530,7 +528,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(b);
   if (k_.uncontracted.contains(op)) b.clearFastMathFlags();
   Type type = element(op->getOperand(isa<SelectOp>(op) ? 1 : 0));
-  bool fp = is_float(type), is_unsigned = type.isUnsignedInteger() || type.isInteger(1);
+  bool fp = is_float(type);
   auto unary = [&](llvm::Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, in[0]); };
   auto binary = [&](llvm::Intrinsic::ID id) { return b.CreateBinaryIntrinsic(id, in[0], in[1]); };
   auto constant = [&](double c) -> IR {
@@ -545,7 +543,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
     return arithmetic ? result : b.CreateSelect(far, constant(0), result);
   };
   IR result = llvm::TypeSwitch<Operation*, IR>(op)
-      .Case([&](AbsOp) { return fp ? unary(llvm::Intrinsic::fabs) : is_unsigned ? in[0] : IR(b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, in[0], b.getFalse())); })
+      .Case([&](AbsOp) { return fp ? unary(llvm::Intrinsic::fabs) : is_unsigned(type) ? in[0] : IR(b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, in[0], b.getFalse())); })
       .Case([&](CbrtOp) { return k_.call_libm("cbrt", in); })
       .Case([&](CeilOp) { return unary(llvm::Intrinsic::ceil); })
       .Case([&](FloorOp) { return unary(llvm::Intrinsic::floor); })
@@ -573,8 +571,8 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
           IR one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, constant(1), in[0]);
           return b.CreateSelect(b.CreateFCmpUEQ(in[0], constant(0)), in[0], one);
         }
-        IR positive = b.CreateZExt(is_unsigned ? b.CreateICmpNE(in[0], constant(0)) : b.CreateICmpSGT(in[0], constant(0)), in[0]->getType());
-        return is_unsigned ? positive : b.CreateOr(positive, b.CreateSExt(b.CreateICmpSLT(in[0], constant(0)), in[0]->getType()));
+        IR positive = b.CreateZExt(is_unsigned(type) ? b.CreateICmpNE(in[0], constant(0)) : b.CreateICmpSGT(in[0], constant(0)), in[0]->getType());
+        return is_unsigned(type) ? positive : b.CreateOr(positive, b.CreateSExt(b.CreateICmpSLT(in[0], constant(0)), in[0]->getType()));
       })
       .Case([&](IsFiniteOp) { return b.CreateFCmpOLT(unary(llvm::Intrinsic::fabs), constant(std::numeric_limits<double>::infinity())); })
       .Case([&](ConvertOp) { return emit_convert(type, element(op->getResult(0)), in[0]); })
@@ -587,8 +585,8 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
       .Case([&](MulOp) { return fp ? b.CreateFMul(in[0], in[1]) : type.isInteger(1) ? b.CreateAnd(in[0], in[1]) : b.CreateMul(in[0], in[1]); })
       .Case([&](DivOp) { return fp ? b.CreateFDiv(in[0], in[1]) : integer_division(k_, type, in[0], in[1], false); })
       .Case([&](RemOp) { return fp ? emit_remainder(k_, in[0], in[1]) : integer_division(k_, type, in[0], in[1], true); })
-      .Case([&](MaxOp) { return fp ? float_extreme(b, in[0], in[1], true) : binary(is_unsigned ? llvm::Intrinsic::umax : llvm::Intrinsic::smax); })
-      .Case([&](MinOp) { return fp ? float_extreme(b, in[0], in[1], false) : binary(is_unsigned ? llvm::Intrinsic::umin : llvm::Intrinsic::smin); })
+      .Case([&](MaxOp) { return fp ? float_extreme(b, in[0], in[1], true) : binary(is_unsigned(type) ? llvm::Intrinsic::umax : llvm::Intrinsic::smax); })
+      .Case([&](MinOp) { return fp ? float_extreme(b, in[0], in[1], false) : binary(is_unsigned(type) ? llvm::Intrinsic::umin : llvm::Intrinsic::smin); })
       .Case([&](PowOp) -> IR {
         if (fp) return emit_power(k_, in[0], in[1]);
         auto* f64 = in[0]->getType()->getWithNewType(b.getDoubleTy());
@@ -604,7 +602,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
       .Case([&](SelectOp) { return b.CreateSelect(in[0], in[1], in[2]); })
       .Case([&](ClampOp) -> IR {
         if (fp) return float_extreme(b, float_extreme(b, in[1], in[0], true), in[2], false);
-        auto max = is_unsigned ? llvm::Intrinsic::umax : llvm::Intrinsic::smax, min = is_unsigned ? llvm::Intrinsic::umin : llvm::Intrinsic::smin;
+        auto max = is_unsigned(type) ? llvm::Intrinsic::umax : llvm::Intrinsic::smax, min = is_unsigned(type) ? llvm::Intrinsic::umin : llvm::Intrinsic::smin;
         return b.CreateBinaryIntrinsic(min, b.CreateBinaryIntrinsic(max, in[0], in[1]), in[2]);
       })
       .DefaultUnreachable("not element-wise");

@@ -25,10 +25,9 @@ IR neutral(KernelEmitter& k, Operation* reducer, llvm::Type* type) {
   bool max = isa<MaxOp>(reducer);
   if (type->isFPOrFPVectorTy()) return llvm::ConstantFP::getInfinity(type, max);
   unsigned bits = type->getScalarSizeInBits();
-  Type t = element(reducer->getResult(0));
-  bool is_unsigned = t.isUnsignedInteger() || t.isInteger(1);
-  auto value = max ? (is_unsigned ? llvm::APInt::getMinValue(bits) : llvm::APInt::getSignedMinValue(bits))
-                   : (is_unsigned ? llvm::APInt::getMaxValue(bits) : llvm::APInt::getSignedMaxValue(bits));
+  bool has_sign = !is_unsigned(element(reducer->getResult(0)));
+  auto value = max ? (has_sign ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits))
+                   : (has_sign ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits));
   return llvm::ConstantInt::get(type, value);
 }
 

@@ -376,9 +376,9 @@ bool begins_neutral(ReduceOp op) {
     return isa<AddOp>(reducer) ? v.isZero() : isa<MulOp>(reducer) ? v.isExactlyValue(1) : v.isInfinity() && v.isNegative() == isa<MaxOp>(reducer);
   }
   APInt v = init.getSplatValue<APInt>();
-  bool is_unsigned = init.getElementType().isUnsignedInteger() || v.getBitWidth() == 1;
-  if (isa<MaxOp>(reducer)) return is_unsigned ? v.isZero() : v.isMinSignedValue();
-  if (isa<MinOp>(reducer)) return is_unsigned ? v.isAllOnes() : v.isMaxSignedValue();
+  bool has_sign = !is_unsigned(init.getElementType());
+  if (isa<MaxOp>(reducer)) return has_sign ? v.isMinSignedValue() : v.isZero();
+  if (isa<MinOp>(reducer)) return has_sign ? v.isMaxSignedValue() : v.isAllOnes();
   return isa<AddOp, OrOp>(reducer) ? v.isZero() : isa<AndOp>(reducer) ? v.isAllOnes() : v.isOne();
 }
 

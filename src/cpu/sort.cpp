@@ -92,7 +92,7 @@ IR key_of(KernelEmitter& k, Type type, IR x) {
   auto& b = k.b;
   auto* ints = x->getType()->getWithNewType(b.getInt32Ty());
   auto constant = [&](uint32_t c) { return llvm::ConstantInt::get(ints, c); };
-  if (type.isUnsignedInteger() || type.isInteger(1)) return b.CreateZExt(x, ints);
+  if (is_unsigned(type)) return b.CreateZExt(x, ints);
   if (!is_float(type)) return b.CreateXor(b.CreateSExt(x, ints), constant(0x80000000));
   IR bits = b.CreateBitCast(x, ints), magnitude = b.CreateAnd(bits, constant(0x7fffffff));
   IR negative = b.CreateSub(constant(0x80000000), magnitude), positive = b.CreateOr(bits, constant(0x80000000));

@@ -11,6 +11,8 @@ namespace cresset::cpu {
 
 inline mlir::RankedTensorType shaped(mlir::Value v) { return mlir::cast<mlir::RankedTensorType>(v.getType()); }
 inline mlir::Type element(mlir::Value v) { return shaped(v).getElementType(); }
+/// bool as well.
+inline bool is_unsigned(mlir::Type t) { return t.isUnsignedInteger() || t.isInteger(1); }
 inline int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 inline int64_t round_up(int64_t x, int64_t to) { return ceil_div(x, to) * to; }
 inline int64_t product(llvm::ArrayRef<int64_t> n) { return std::accumulate(n.begin(), n.end(), int64_t(1), std::multiplies<>()); }
