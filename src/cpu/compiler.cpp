@@ -33,7 +33,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-
 // A composite that somebody else runs; its operands and results are positions among the launch's buffers.
 struct ForeignCall {
   std::unique_ptr<composite::Kernel> kernel;
