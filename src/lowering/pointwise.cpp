@@ -30,14 +30,6 @@ Value floor_quotient(Builder& b, Value x, Value y) {
 namespace aten {
 namespace {
 
-template <class F>
-Value floating(Builder& b, Value x, F f) {
-  return elementwise(b, f, x);
-}
-template <class F, class X, class Y>
-Value binary(Builder& b, X x, Y y, F f) {
-  return elementwise(b, f, x, y);
-}
 Value comparison(Builder& b, Value x, Value y, Direction d) {
   auto [p, q] = b.promoted(x, y);
   return b.compare(d, p, q);
@@ -50,37 +42,37 @@ Value trunc_of(Builder& b, Value x) { return b.select(b.compare(Direction::LT, x
 
 Value abs(Builder& b, Value self) { return element_of(self).isUnsignedInteger() ? self : b.abs(self); }
 Value neg(Builder& b, Value self) { return b.neg(self); }
-Value exp(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.exp(x); }); }
-Value exp2(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.pow(b.like(2, x), x); }); }
-Value expm1(Builder& b, Value self) { return floating(b, self, [&](Value x) -> Value { return b.create<hlo::Expm1Op>(x); }); }
-Value log(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.log(x); }); }
-Value log2(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.div(b.log(x), b.like(std::log(2.0), x)); }); }
-Value log10(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.div(b.log(x), b.like(std::log(10.0), x)); }); }
-Value log1p(Builder& b, Value self) { return floating(b, self, [&](Value x) -> Value { return b.create<hlo::Log1pOp>(x); }); }
-Value sqrt(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.sqrt(x); }); }
-Value rsqrt(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.rsqrt(x); }); }
-Value sin(Builder& b, Value self) { return floating(b, self, [&](Value x) -> Value { return b.create<hlo::SineOp>(x); }); }
-Value cos(Builder& b, Value self) { return floating(b, self, [&](Value x) -> Value { return b.create<hlo::CosineOp>(x); }); }
-Value tan(Builder& b, Value self) { return floating(b, self, [&](Value x) -> Value { return b.create<hlo::TanOp>(x); }); }
-Value tanh(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.tanh(x); }); }
-Value erf(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.erf(x); }); }
+Value exp(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.exp(x); }, self); }
+Value exp2(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.pow(b.like(2, x), x); }, self); }
+Value expm1(Builder& b, Value self) { return elementwise(b, [&](Value x) -> Value { return b.create<hlo::Expm1Op>(x); }, self); }
+Value log(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.log(x); }, self); }
+Value log2(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.div(b.log(x), b.like(std::log(2.0), x)); }, self); }
+Value log10(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.div(b.log(x), b.like(std::log(10.0), x)); }, self); }
+Value log1p(Builder& b, Value self) { return elementwise(b, [&](Value x) -> Value { return b.create<hlo::Log1pOp>(x); }, self); }
+Value sqrt(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.sqrt(x); }, self); }
+Value rsqrt(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.rsqrt(x); }, self); }
+Value sin(Builder& b, Value self) { return elementwise(b, [&](Value x) -> Value { return b.create<hlo::SineOp>(x); }, self); }
+Value cos(Builder& b, Value self) { return elementwise(b, [&](Value x) -> Value { return b.create<hlo::CosineOp>(x); }, self); }
+Value tan(Builder& b, Value self) { return elementwise(b, [&](Value x) -> Value { return b.create<hlo::TanOp>(x); }, self); }
+Value tanh(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.tanh(x); }, self); }
+Value erf(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.erf(x); }, self); }
 Value sinc(Builder& b, Value self) {
-  return floating(b, self, [&](Value x) {
+  return elementwise(b, [&](Value x) {
     Value t = b.mul(x, M_PI);
     return b.select(b.compare(Direction::EQ, x, b.like(0, x)), b.like(1, x), b.div(b.create<hlo::SineOp>(t), t));
-  });
+  }, self);
 }
-Value sigmoid(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.logistic(x); }); }
-Value reciprocal(Builder& b, Value self) { return floating(b, self, [&](Value x) { return b.div(b.like(1, x), x); }); }
+Value sigmoid(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.logistic(x); }, self); }
+Value reciprocal(Builder& b, Value self) { return elementwise(b, [&](Value x) { return b.div(b.like(1, x), x); }, self); }
 Value floor(Builder& b, Value self) { return is_floating(self) ? b.floor(self) : self; }
 Value ceil(Builder& b, Value self) { return is_floating(self) ? Value(b.create<hlo::CeilOp>(self)) : self; }
 Value round_decimals(Builder& b, Value self, int64_t decimals) {
   if (!is_floating(self)) return self;
   double scale = std::pow(10.0, double(std::abs(decimals)));
-  return floating(b, self, [&](Value x) {
+  return elementwise(b, [&](Value x) {
     Value s = b.like(scale, x), scaled = decimals < 0 ? b.div(x, s) : b.mul(x, s), whole = b.create<hlo::RoundNearestEvenOp>(scaled);
     return decimals < 0 ? b.mul(whole, s) : b.div(whole, s);
-  });
+  }, self);
 }
 Value round(Builder& b, Value self) { return is_floating(self) ? Value(b.create<hlo::RoundNearestEvenOp>(self)) : self; }
 Value trunc(Builder& b, Value self) { return is_floating(self) ? trunc_of(b, self) : self; }
@@ -108,35 +100,35 @@ Value add_Scalar(Builder& b, Value self, Scalar other, Scalar alpha) { return pl
 Value sub_Scalar(Builder& b, Value self, Scalar other, Scalar alpha) { return minus(b, self, other, alpha); }
 Value rsub_Scalar(Builder& b, Value self, Scalar other, Scalar alpha) { return minus(b, other, self, alpha); }
 Value rsub(Builder& b, Value self, Value other, Scalar alpha) { return minus(b, other, self, alpha); }
-Value mul(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.mul(x, y); }); }
-Value mul_Scalar(Builder& b, Value self, Scalar other) { return binary(b, self, other, [&](Value x, Value y) { return b.mul(x, y); }); }
-Value div(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.div(x, y); }); }
-Value div_Scalar(Builder& b, Value self, Scalar other) { return binary(b, self, other, [&](Value x, Value y) { return b.div(x, y); }); }
+Value mul(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return b.mul(x, y); }, self, other); }
+Value mul_Scalar(Builder& b, Value self, Scalar other) { return elementwise(b, [&](Value x, Value y) { return b.mul(x, y); }, self, other); }
+Value div(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return b.div(x, y); }, self, other); }
+Value div_Scalar(Builder& b, Value self, Scalar other) { return elementwise(b, [&](Value x, Value y) { return b.div(x, y); }, self, other); }
 Value div_Tensor_mode(Builder& b, Value self, Value other, std::optional<llvm::StringRef> rounding_mode) {
-  return binary(b, self, other, [&](Value x, Value y) {
+  return elementwise(b, [&](Value x, Value y) {
     if (!rounding_mode) return b.div(x, y);
     if (*rounding_mode == "floor") return floor_quotient(b, x, y);
     return is_floating(x) ? trunc_of(b, b.div(x, y)) : b.div(x, y);
-  });
+  }, self, other);
 }
-Value floor_divide(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return floor_quotient(b, x, y); }); }
+Value floor_divide(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return floor_quotient(b, x, y); }, self, other); }
 Value remainder(Builder& b, Value self, Value other) {
-  return binary(b, narrowed(b, self), narrowed(b, other), [&](Value x, Value y) {
+  return elementwise(b, [&](Value x, Value y) {
     Value r = b.create<hlo::RemOp>(x, y), zero = b.like(0, r);
     Value adjust = b.logical_and(b.compare(Direction::NE, r, zero), b.compare(Direction::NE, b.compare(Direction::LT, r, zero), b.compare(Direction::LT, y, zero)));
     return b.select(adjust, b.add(r, y), r);
-  });
+  }, narrowed(b, self), narrowed(b, other));
 }
 Value fmod(Builder& b, Value self, Value other) {
-  return binary(b, narrowed(b, self), narrowed(b, other), [&](Value x, Value y) -> Value { return b.create<hlo::RemOp>(x, y); });
+  return elementwise(b, [&](Value x, Value y) -> Value { return b.create<hlo::RemOp>(x, y); }, narrowed(b, self), narrowed(b, other));
 }
-Value maximum(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.max(x, y); }); }
-Value minimum(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.min(x, y); }); }
+Value maximum(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return b.max(x, y); }, self, other); }
+Value minimum(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return b.min(x, y); }, self, other); }
 Value atan2(Builder& b, Value self, Value other) {
-  return binary(b, narrowed(b, self), narrowed(b, other), [&](Value x, Value y) -> Value { return b.create<hlo::Atan2Op>(x, y); });
+  return elementwise(b, [&](Value x, Value y) -> Value { return b.create<hlo::Atan2Op>(x, y); }, narrowed(b, self), narrowed(b, other));
 }
 Value pow_Tensor_Scalar(Builder& b, Value self, Scalar exponent) {
-  return floating(b, self, [&](Value x) {
+  return elementwise(b, [&](Value x) {
     auto inverse = [&](Value v) { return b.div(b.like(1, v), v); };
     if (b.is(exponent, 2)) return b.mul(x, x);
     if (b.is(exponent, 3)) return b.mul(b.mul(x, x), x);
@@ -147,10 +139,10 @@ Value pow_Tensor_Scalar(Builder& b, Value self, Scalar exponent) {
       if (b.is(exponent, -2)) return inverse(b.mul(x, x));
     }
     return b.pow(x, operand(b, exponent));
-  });
+  }, self);
 }
-Value pow_Scalar(Builder& b, Scalar self, Value exponent) { return binary(b, self, exponent, [&](Value x, Value y) { return b.pow(x, y); }); }
-Value pow_Tensor_Tensor(Builder& b, Value self, Value exponent) { return binary(b, self, exponent, [&](Value x, Value y) { return b.pow(x, y); }); }
+Value pow_Scalar(Builder& b, Scalar self, Value exponent) { return elementwise(b, [&](Value x, Value y) { return b.pow(x, y); }, self, exponent); }
+Value pow_Tensor_Tensor(Builder& b, Value self, Value exponent) { return elementwise(b, [&](Value x, Value y) { return b.pow(x, y); }, self, exponent); }
 
 Value addcmul(Builder& b, Value self, Value tensor1, Value tensor2, Scalar value) {
   return elementwise(b, [&](Value x, Value y, Value z) { return b.add(x, b.mul(scaled(b, y, value), z)); }, self, tensor1, tensor2);
@@ -196,18 +188,18 @@ Value logical_or(Builder& b, Value self, Value other) {
 Value logical_xor(Builder& b, Value self, Value other) {
   return b.compare(Direction::NE, b.broadcast(truth(b, self), b.result_shape()), b.broadcast(truth(b, other), b.result_shape()));
 }
-Value bitwise_and(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.logical_and(x, y); }); }
-Value bitwise_or(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) { return b.logical_or(x, y); }); }
-Value bitwise_xor(Builder& b, Value self, Value other) { return binary(b, self, other, [&](Value x, Value y) -> Value { return b.create<hlo::XorOp>(x, y); }); }
+Value bitwise_and(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return b.logical_and(x, y); }, self, other); }
+Value bitwise_or(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return b.logical_or(x, y); }, self, other); }
+Value bitwise_xor(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) -> Value { return b.create<hlo::XorOp>(x, y); }, self, other); }
 
 Value bitwise_left_shift(Builder& b, Value self, Value other) {
-  return binary(b, self, other, [&](Value x, Value y) -> Value { return b.create<hlo::ShiftLeftOp>(x, y); });
+  return elementwise(b, [&](Value x, Value y) -> Value { return b.create<hlo::ShiftLeftOp>(x, y); }, self, other);
 }
 Value bitwise_right_shift(Builder& b, Value self, Value other) {
-  return binary(b, self, other, [&](Value x, Value y) -> Value {
+  return elementwise(b, [&](Value x, Value y) -> Value {
     if (element_of(x).isUnsignedInteger()) return b.create<hlo::ShiftRightLogicalOp>(x, y);
     return b.create<hlo::ShiftRightArithmeticOp>(x, y);
-  });
+  }, self, other);
 }
 
 Value where_self(Builder& b, Value condition, Value self, Value other) {
@@ -229,14 +221,13 @@ Value clamp(Builder& b, Value self, std::optional<Scalar> min, std::optional<Sca
 }
 Value clamp_min(Builder& b, Value self, Scalar min) { return clamp(b, self, min, std::nullopt); }
 Value clamp_max(Builder& b, Value self, Scalar max) { return clamp(b, self, std::nullopt, max); }
-static Value clamp_tensors(Builder& b, Value self, Value min, Value max) {
+Value clamp_Tensor(Builder& b, Value self, Value min, Value max) {
   Value x = b.to_result(self);
   if (min) x = b.max(x, b.to_result(min));
   return max ? b.min(x, b.to_result(max)) : x;
 }
-Value clamp_Tensor(Builder& b, Value self, Value min, Value max) { return clamp_tensors(b, self, min, max); }
-Value clamp_min_Tensor(Builder& b, Value self, Value min) { return clamp_tensors(b, self, min, {}); }
-Value clamp_max_Tensor(Builder& b, Value self, Value max) { return clamp_tensors(b, self, {}, max); }
+Value clamp_min_Tensor(Builder& b, Value self, Value min) { return clamp_Tensor(b, self, min, {}); }
+Value clamp_max_Tensor(Builder& b, Value self, Value max) { return clamp_Tensor(b, self, {}, max); }
 Value clone(Builder& b, Value self) { return self; }
 
 }  // namespace aten
