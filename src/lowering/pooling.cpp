@@ -138,10 +138,9 @@ Value spread_over_windows(Builder& b, Value g, const Axes& axes) {
       g = chain(alone(axes, k, shape_of(g)));
       continue;
     }
-    Dims wide(shape_of(g)), low(rank, 0), high(rank, 0), same;
+    Dims wide(shape_of(g)), low(rank, 0), high(rank, 0);
     wide[d] = end - first, low[d] = first - axes[k].padding, high[d] = axes[k].in - (end - axes[k].padding);
-    for (int64_t i = 0; i < rank; ++i) same.push_back(i);
-    g = b.pad(b.broadcast(g, wide, same), 0, low, high);
+    g = b.pad(b.broadcast(g, wide), 0, low, high);
   }
   return g;
 }
@@ -227,11 +226,10 @@ Value adaptive_average_gradient(Builder& b, int64_t count, Value grad_output, Va
     Value sum;
     for (int64_t o = 0; o < out; ++o) {
       int64_t first = first_of(o, in, out), end = end_of(o, in, out), rank = rank_of(g);
-      Dims wide(shape_of(g)), low(rank, 0), high(rank, 0), same;
+      Dims wide(shape_of(g)), low(rank, 0), high(rank, 0);
       wide[d] = end - first;
       low[d] = first, high[d] = in - end;
-      for (int64_t k = 0; k < rank; ++k) same.push_back(k);
-      Value part = b.broadcast(b.mul(b.slice(g, d, o, o + 1), 1.0 / double(end - first)), wide, same);
+      Value part = b.broadcast(b.mul(b.slice(g, d, o, o + 1), 1.0 / double(end - first)), wide);
       part = b.pad(part, 0, low, high);
       sum = sum ? b.add(sum, part) : part;
     }

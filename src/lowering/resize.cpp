@@ -15,11 +15,14 @@ struct Tap {
 };
 using Samples = std::vector<llvm::SmallVector<Tap, 4>>;
 
-double scale_of(int64_t in, int64_t out, std::optional<double> given) { return given && *given > 0 ? 1 / *given : double(in) / double(out); }
+double scale_of(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
+  if (align_corners) return out > 1 ? double(in - 1) / double(out - 1) : 0;
+  return given && *given > 0 ? 1 / *given : double(in) / double(out);
+}
 
-Samples nearest(int64_t in, int64_t out, std::optional<double> given) {
+Samples nearest(int64_t in, int64_t out, bool, std::optional<double> given) {
   Samples samples;
-  float scale = float(scale_of(in, out, given));  // in f32, as ATen rounds it
+  float scale = float(scale_of(in, out, false, given));  // in f32, as ATen rounds it
   for (int64_t o = 0; o < out; ++o) {
     int64_t i = std::min<int64_t>(int64_t(std::floor(float(o) * scale)), in - 1);
     samples.push_back({{i, 1}});
@@ -28,7 +31,7 @@ Samples nearest(int64_t in, int64_t out, std::optional<double> given) {
 }
 Samples linear(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
   Samples samples;
-  double scale = align_corners ? (out > 1 ? double(in - 1) / double(out - 1) : 0) : scale_of(in, out, given);
+  double scale = scale_of(in, out, align_corners, given);
   for (int64_t o = 0; o < out; ++o) {
     double x = align_corners ? scale * double(o) : std::max(0.0, scale * (double(o) + 0.5) - 0.5);
     int64_t first = std::min<int64_t>(int64_t(x), in - 1);
@@ -43,7 +46,7 @@ Samples cubic(int64_t in, int64_t out, bool align_corners, std::optional<double>
   auto near = [](double t) { return ((a + 2) * t - (a + 3)) * t * t + 1; };
   auto far = [](double t) { return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a; };
   Samples samples;
-  double scale = align_corners ? (out > 1 ? double(in - 1) / double(out - 1) : 0) : scale_of(in, out, given);
+  double scale = scale_of(in, out, align_corners, given);
   for (int64_t o = 0; o < out; ++o) {
     double x = align_corners ? scale * double(o) : scale * (double(o) + 0.5) - 0.5, t = x - std::floor(x);
     double weights[] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
@@ -78,48 +81,52 @@ Value resample_gradient(Builder& b, Value g, int64_t dim, const Samples& samples
   return b.transpose(product, order);
 }
 
-Value forward(Builder& b, Value self, const Samples& rows, const Samples& columns) {
-  return b.convert(resample(b, resample(b, b.upcast(self), 2, rows), 3, columns), b.result_element());
+using Sampler = Samples (*)(int64_t in, int64_t out, bool align_corners, std::optional<double> scale);
+using Scales = llvm::ArrayRef<std::optional<double>>;
+
+Value forward(Builder& b, Value self, Sampler sampler, llvm::ArrayRef<int64_t> out, bool align_corners, Scales scales) {
+  Value x = b.upcast(self);
+  for (size_t k = 0; k < out.size(); ++k) x = resample(b, x, int64_t(k) + 2, sampler(shape_of(self)[k + 2], out[k], align_corners, scales[k]));
+  return b.convert(x, b.result_element());
 }
-Value backward(Builder& b, Value grad, const Samples& rows, const Samples& columns, llvm::ArrayRef<int64_t> in) {
-  return b.convert(resample_gradient(b, resample_gradient(b, b.upcast(grad), 3, columns, in[3]), 2, rows, in[2]), b.result_element());
+Value backward(Builder& b, Value grad, Sampler sampler, llvm::ArrayRef<int64_t> out, llvm::ArrayRef<int64_t> in, bool align_corners, Scales scales) {
+  Value g = b.upcast(grad);
+  for (size_t k = out.size(); k-- > 0;) g = resample_gradient(b, g, int64_t(k) + 2, sampler(in[k + 2], out[k], align_corners, scales[k]), in[k + 2]);
+  return b.convert(g, b.result_element());
 }
 
 }  // namespace
 
 Value upsample_linear1d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, bool align_corners, std::optional<double> scales) {
-  return b.convert(resample(b, b.upcast(self), 2, linear(shape_of(self)[2], output_size[0], align_corners, scales)), b.result_element());
+  return forward(b, self, linear, output_size, align_corners, {scales});
 }
 Value upsample_linear1d_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> output_size, llvm::ArrayRef<int64_t> input_size, bool align_corners,
                                  std::optional<double> scales) {
-  return b.convert(resample_gradient(b, b.upcast(grad_output), 2, linear(input_size[2], output_size[0], align_corners, scales), input_size[2]), b.result_element());
+  return backward(b, grad_output, linear, output_size, input_size, align_corners, {scales});
 }
 
 Value upsample_nearest2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, std::optional<double> scales_h, std::optional<double> scales_w) {
-  return forward(b, self, nearest(shape_of(self)[2], output_size[0], scales_h), nearest(shape_of(self)[3], output_size[1], scales_w));
+  return forward(b, self, nearest, output_size, false, {scales_h, scales_w});
 }
 Value upsample_nearest2d_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> output_size, llvm::ArrayRef<int64_t> input_size,
                                   std::optional<double> scales_h, std::optional<double> scales_w) {
-  return backward(b, grad_output, nearest(input_size[2], output_size[0], scales_h), nearest(input_size[3], output_size[1], scales_w), input_size);
+  return backward(b, grad_output, nearest, output_size, input_size, false, {scales_h, scales_w});
 }
 Value upsample_bilinear2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, bool align_corners, std::optional<double> scales_h,
                           std::optional<double> scales_w) {
-  return forward(b, self, linear(shape_of(self)[2], output_size[0], align_corners, scales_h), linear(shape_of(self)[3], output_size[1], align_corners, scales_w));
+  return forward(b, self, linear, output_size, align_corners, {scales_h, scales_w});
 }
 Value upsample_bilinear2d_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> output_size, llvm::ArrayRef<int64_t> input_size, bool align_corners,
                                    std::optional<double> scales_h, std::optional<double> scales_w) {
-  return backward(b, grad_output, linear(input_size[2], output_size[0], align_corners, scales_h), linear(input_size[3], output_size[1], align_corners, scales_w),
-                  input_size);
+  return backward(b, grad_output, linear, output_size, input_size, align_corners, {scales_h, scales_w});
 }
-
 Value upsample_bicubic2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, bool align_corners, std::optional<double> scales_h,
                          std::optional<double> scales_w) {
-  return forward(b, self, cubic(shape_of(self)[2], output_size[0], align_corners, scales_h), cubic(shape_of(self)[3], output_size[1], align_corners, scales_w));
+  return forward(b, self, cubic, output_size, align_corners, {scales_h, scales_w});
 }
 Value upsample_bicubic2d_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> output_size, llvm::ArrayRef<int64_t> input_size, bool align_corners,
                                   std::optional<double> scales_h, std::optional<double> scales_w) {
-  return backward(b, grad_output, cubic(input_size[2], output_size[0], align_corners, scales_h), cubic(input_size[3], output_size[1], align_corners, scales_w),
-                  input_size);
+  return backward(b, grad_output, cubic, output_size, input_size, align_corners, {scales_h, scales_w});
 }
 
 }  // namespace cresset::lowering::aten
