@@ -9,7 +9,6 @@
 namespace cresset::lowering::aten {
 namespace {
 
-Value to(Builder& b, Value v, size_t i) { return b.convert(v, b.result_element(i)); }
 
 // q·kᵀ scaled, with masks added; in f32 for the narrow types.
 Value scores(Builder& b, Value q, Value k, bool is_causal, Value mask, double scale) {
@@ -66,7 +65,7 @@ Values attention(Builder& b, Value query, Value key, Value value, bool is_causal
   // A row that is masked out as a whole has weights of 0.
   sum = b.select(b.compare(Direction::EQ, sum, b.like(0, sum)), b.like(1, sum), sum);
   Value weights = dropped(b, b.div(p, b.spread(sum, row, shape_of(s))), dropout);
-  return {to(b, b.matmul(weights, b.upcast(value)), 0), to(b, b.add(b.log(sum), m), 1)};
+  return {b.as_result(b.matmul(weights, b.upcast(value)), 0), b.as_result(b.add(b.log(sum), m), 1)};
 }
 
 // The gradients of query, key, value and, if it is asked for, the mask.
@@ -83,9 +82,9 @@ Values attention_backward(Builder& b, Value grad_out, Value query, Value key, Va
   Value dp = dropped(b, b.matmul(g, b.upcast(value), false, true), dropout);
   Value ds = b.mul(p, b.sub(dp, b.spread(delta, row, shape_of(s))));
   Value scaled = b.mul(ds, factor);
-  Values results{to(b, b.matmul(scaled, b.upcast(key)), 0), to(b, sum_heads(b, b.matmul(scaled, b.upcast(query), true), own), 1),
-                 to(b, sum_heads(b, b.matmul(dropped(b, p, dropout), g, true), own), 2)};
-  if (mask_gradient) results.push_back(to(b, b.sum_to(ds, shape_of(mask)), 3));
+  Values results{b.as_result(b.matmul(scaled, b.upcast(key)), 0), b.as_result(sum_heads(b, b.matmul(scaled, b.upcast(query), true), own), 1),
+                 b.as_result(sum_heads(b, b.matmul(dropped(b, p, dropout), g, true), own), 2)};
+  if (mask_gradient) results.push_back(b.as_result(b.sum_to(ds, shape_of(mask)), 3));
   return results;
 }
 

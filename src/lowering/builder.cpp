@@ -216,6 +216,9 @@ Value Builder::matmul(Value x, Value y, bool transpose_x, bool transpose_y, Type
   Dims batch;
   for (int64_t d = 0; d < rank - 2; ++d) batch.push_back(d);
   return dot(x, y, {transpose_x ? rank - 2 : rank - 1}, {transpose_y ? rank - 1 : rank - 2}, batch, batch, element);
+Value Builder::from_either_end(Value index, int64_t n) {
+  return select(compare(Direction::LT, index, like(0, index)), add(index, constant(c10::Scalar(n), element_of(index), shape_of(index))), index);
+}
 }
 
 Value Builder::take(Value x, Value index, int64_t dim) {

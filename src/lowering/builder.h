@@ -84,6 +84,8 @@ class Builder {
   Value upcast(Value v);
   /// Broadcast and converted to result 0.
   Value to_result(Value v, size_t i = 0) { return broadcast(convert(v, result_element(i)), result_shape(i)); }
+  /// As many elements as a result, in its shape and dtype.
+  Value as_result(Value v, size_t i = 0) { return reshape(convert(v, result_element(i)), result_shape(i)); }
   /// Two operands in their common dtype and shape, by PyTorch's promotion.
   std::pair<Value, Value> promoted(Value x, Value y);
 
@@ -132,6 +134,8 @@ class Builder {
             llvm::ArrayRef<int64_t> y_batch = {}, mlir::Type element = {});
   /// Batched x·y over the last two dimensions, all others are batch.
   Value matmul(Value x, Value y, bool transpose_x = false, bool transpose_y = false, mlir::Type element = {});
+  /// Indices into n elements, those that count from the end (negative) made such that count from the beginning.
+  Value from_either_end(Value index, int64_t n);
   /// x[index] along `dim`: the index's shape takes the dimension's place.
   Value take(Value x, Value index, int64_t dim);
   /// Updates at the indices; `combine` makes one of what is there (first) and the update.

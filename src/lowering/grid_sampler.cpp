@@ -120,7 +120,7 @@ Values grid_sampler_2d_backward(Builder& b, Value grad_output, Value input, Valu
   }
   int64_t n = shape_of(along_x)[0];
   Value both = b.concatenate({b.reshape(b.mul(along_x, s.x.slope), {n, 1}), b.reshape(b.mul(along_y, s.y.slope), {n, 1})}, 1);
-  results[1] = b.reshape(b.convert(both, b.result_element(1)), b.result_shape(1));
+  results[1] = b.as_result(both, 1);
   return results;
 }
 

@@ -32,8 +32,7 @@ Selection select_by(Builder& b, Value self, llvm::ArrayRef<Value> indices) {
   Values columns;
   for (size_t i = 0; i < present.size(); ++i) {
     Value v = b.convert(present[i], i64_of(b));
-    Value n = b.constant(c10::Scalar(shape_of(self)[s.indexed[i]]), i64_of(b), shape_of(v));
-    v = b.select(b.compare(Direction::LT, v, b.like(0, v)), b.add(v, n), v);
+    v = b.from_either_end(v, shape_of(self)[s.indexed[i]]);
     columns.push_back(b.unsqueeze(b.broadcast(v, s.batch), int64_t(s.batch.size())));
   }
   s.vectors = columns.size() == 1 ? columns[0] : b.concatenate(columns, int64_t(s.batch.size()));
@@ -52,15 +51,11 @@ Selection select_by(Builder& b, Value self, llvm::ArrayRef<Value> indices) {
 }
 
 Value put(Builder& b, Value self, llvm::ArrayRef<Value> indices, Value values, bool accumulate) {
-  Value first;
-  for (Value v : indices) if (v && !first) first = v;
-  if (element_of(first).isInteger(1)) {
-    // One mask over leading dimensions and one value.
+  auto given = llvm::find_if(indices, [](Value v) { return bool(v); });
+  if (Value first = *given; element_of(first).isInteger(1)) {
+    // One mask over some neighbouring dimensions and one value.
     Dims dims;
-    for (size_t d = 0; d < indices.size() && !indices[d]; ++d) dims.push_back(0);
-    int64_t from = int64_t(dims.size());
-    dims.clear();
-    for (int64_t d = 0; d < rank_of(first); ++d) dims.push_back(from + d);
+    for (int64_t d = 0; d < rank_of(first); ++d) dims.push_back(given - indices.begin() + d);
     Value value = b.broadcast(b.reshape(b.convert(values, element_of(self)), {}), shape_of(self));
     return b.select(b.broadcast(first, shape_of(self), dims), value, self);
   }
@@ -128,9 +123,7 @@ Value fill_slices(Builder& b, Value self, int64_t dim, Value index, Value value)
   if (rank_of(self) == 0) return n ? value : self;
   Dims shape(shape_of(self));
   shape[wrap(dim, rank_of(self))] = n;
-  index = b.convert(index, i64_of(b));
-  Value size = b.constant(c10::Scalar(shape_of(self)[wrap(dim, rank_of(self))]), i64_of(b), shape_of(index));
-  index = b.select(b.compare(Direction::LT, index, b.like(0, index)), b.add(index, size), index);
+  index = b.from_either_end(b.convert(index, i64_of(b)), shape_of(self)[wrap(dim, rank_of(self))]);
   return scatter_slices(b, self, dim, index, b.broadcast(value, shape), [](Value, Value y) { return y; });
 }
 

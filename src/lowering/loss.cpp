@@ -7,12 +7,11 @@ namespace {
 
 constexpr int64_t kMean = 1, kSum = 2;  // at::Reduction
 
-Value to(Builder& b, Value v, size_t i = 0) { return b.reshape(b.convert(v, b.result_element(i)), b.result_shape(i)); }
 Dims every(Value v) { return wrap_all({}, rank_of(v)); }
 Value reduced(Builder& b, Value loss, int64_t reduction) {
   loss = b.upcast(loss);
-  if (reduction == kMean) return to(b, b.mul(b.sum(loss, every(loss)), 1.0 / double(type_of(loss).getNumElements())));
-  return to(b, reduction == kSum ? b.sum(loss, every(loss)) : loss);
+  if (reduction == kMean) return b.as_result(b.mul(b.sum(loss, every(loss)), 1.0 / double(type_of(loss).getNumElements())));
+  return b.as_result(reduction == kSum ? b.sum(loss, every(loss)) : loss);
 }
 // The gradient of each element's loss from that of the reduced one.
 Value spread_gradient(Builder& b, Value grad, Value like, int64_t reduction) {
@@ -48,9 +47,9 @@ Values nll_forward(Builder& b, Value self, Value target, Value weight, int64_t r
   Value picked = b.sum(b.select(t.hot, x, b.like(0, x)), {c});
   Value loss = b.neg(b.mul(picked, t.weight));
   Value total = b.sum(t.weight, every(t.weight));
-  if (reduction == kMean) return {to(b, b.div(b.sum(loss, every(loss)), total), 0), to(b, total, 1)};
-  if (reduction == kSum) return {to(b, b.sum(loss, every(loss)), 0), to(b, total, 1)};
-  return {to(b, loss, 0), b.constant(0.0, b.result_element(1), b.result_shape(1))};
+  if (reduction == kMean) return {b.as_result(b.div(b.sum(loss, every(loss)), total), 0), b.as_result(total, 1)};
+  if (reduction == kSum) return {b.as_result(b.sum(loss, every(loss)), 0), b.as_result(total, 1)};
+  return {b.as_result(loss, 0), b.constant(0.0, b.result_element(1), b.result_shape(1))};
 }
 Value nll_backward(Builder& b, Value grad_output, Value self, Value target, Value weight, int64_t reduction, int64_t ignore_index, Value total_weight) {
   Value x = b.upcast(self);
@@ -59,7 +58,7 @@ Value nll_backward(Builder& b, Value grad_output, Value self, Value target, Valu
   Value g = b.broadcast(b.convert(grad_output, element_of(x)), shape_of(t.weight));
   if (reduction == kMean) g = b.div(g, b.broadcast(b.convert(total_weight, element_of(x)), shape_of(t.weight)));
   Value each = b.spread(b.neg(b.mul(g, t.weight)), {c}, shape_of(x));
-  return to(b, b.select(t.hot, each, b.like(0, each)));
+  return b.as_result(b.select(t.hot, each, b.like(0, each)));
 }
 
 }  // namespace
@@ -83,7 +82,7 @@ Value mse_loss(Builder& b, Value self, Value target, int64_t reduction) {
 }
 Value mse_loss_backward(Builder& b, Value grad_output, Value self, Value target, int64_t reduction) {
   auto [x, y] = b.promoted(self, target);
-  return to(b, b.mul(spread_gradient(b, grad_output, x, reduction), b.mul(b.sub(x, y), 2)));
+  return b.as_result(b.mul(spread_gradient(b, grad_output, x, reduction), b.mul(b.sub(x, y), 2)));
 }
 // Quadratic up to `delta`, then linear.
 Value huber_loss(Builder& b, Value self, Value target, int64_t reduction, double delta) {
@@ -95,7 +94,7 @@ Value huber_loss(Builder& b, Value self, Value target, int64_t reduction, double
 Value huber_loss_backward(Builder& b, Value grad_output, Value self, Value target, int64_t reduction, double delta) {
   auto [x, y] = b.promoted(self, target);
   Value d = b.sub(x, y), limit = b.like(delta, d);
-  return to(b, b.mul(spread_gradient(b, grad_output, x, reduction), b.max(b.min(d, limit), b.neg(limit))));
+  return b.as_result(b.mul(spread_gradient(b, grad_output, x, reduction), b.max(b.min(d, limit), b.neg(limit))));
 }
 // The same divided by `beta`, which may be 0.
 Value smooth_l1_loss(Builder& b, Value self, Value target, int64_t reduction, double beta) {
@@ -109,7 +108,7 @@ Value smooth_l1_loss_backward(Builder& b, Value grad_output, Value self, Value t
   auto [x, y] = b.promoted(self, target);
   Value d = b.sub(x, y), slope = b.create<hlo::SignOp>(d);
   if (beta != 0) slope = b.max(b.min(b.mul(d, 1 / beta), b.like(1, d)), b.like(-1, d));
-  return to(b, b.mul(spread_gradient(b, grad_output, x, reduction), slope));
+  return b.as_result(b.mul(spread_gradient(b, grad_output, x, reduction), slope));
 }
 // Logarithms are bounded by -100, as ATen does.
 Value binary_cross_entropy(Builder& b, Value self, Value target, Value weight, int64_t reduction) {

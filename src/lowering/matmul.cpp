@@ -63,7 +63,7 @@ Values linear_backward(Builder& b, Value self, Value grad_output, Value weight, 
   Values results(3);
   if (output_mask[0]) results[0] = b.reshape(b.matmul(g, b.reshape(weight, {out, in})), b.result_shape(0));
   if (output_mask[1]) results[1] = b.reshape(b.matmul(g, rows(b, self, in), true, false), b.result_shape(1));
-  if (output_mask[2]) results[2] = b.reshape(b.convert(b.sum(b.upcast(g), {0}), b.result_element(2)), b.result_shape(2));
+  if (output_mask[2]) results[2] = b.as_result(b.sum(b.upcast(g), {0}), 2);
   return results;
 }
 

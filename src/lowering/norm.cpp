@@ -9,25 +9,26 @@ Dims range(int64_t from, int64_t to) {
   for (int64_t d = from; d < to; ++d) dims.push_back(d);
   return dims;
 }
-Value to(Builder& b, Value v, size_t i = 0) { return b.reshape(b.convert(v, b.result_element(i)), b.result_shape(i)); }
+double count(Value x, const Dims& dims) {
+  double n = 1;
+  for (int64_t d : dims) n *= double(shape_of(x)[d]);
+  return n;
+}
+Value mean_of(Builder& b, Value x, const Dims& dims) { return b.mul(b.sum(x, dims), 1 / count(x, dims)); }
 
 struct Moments {
   Value mean, rstd, variance;
 };
 Moments moments(Builder& b, Value x, const Dims& dims, double eps) {
-  double n = 1;
-  for (int64_t d : dims) n *= double(shape_of(x)[d]);
-  Value mean = b.mul(b.sum(x, dims), 1 / n);
+  Value mean = mean_of(b, x, dims);
   Value centred = b.sub(x, b.spread(mean, dims, shape_of(x)));
-  Value var = b.mul(b.sum(b.mul(centred, centred), dims), 1 / n);
+  Value var = mean_of(b, b.mul(centred, centred), dims);
   return {mean, b.rsqrt(b.add(var, eps)), var};
 }
 
 // Gradient of (x - mean) · rstd: rstd (g - mean(g) - x̂ mean(g x̂)), over `dims`.
 Value normalised_gradient(Builder& b, Value g, Value x_hat, Value rstd, const Dims& dims) {
-  double n = 1;
-  for (int64_t d : dims) n *= double(shape_of(g)[d]);
-  auto mean = [&](Value v) { return b.spread(b.mul(b.sum(v, dims), 1 / n), dims, shape_of(g)); };
+  auto mean = [&](Value v) { return b.spread(mean_of(b, v, dims), dims, shape_of(g)); };
   return b.mul(b.spread(rstd, dims, shape_of(g)), b.sub(b.sub(g, mean(g)), b.mul(x_hat, mean(b.mul(g, x_hat)))));
 }
 
@@ -38,27 +39,27 @@ Value _softmax(Builder& b, Value self, int64_t dim, bool half_to_float) {
   Value x = b.upcast(self);
   Dims dims{wrap(dim, rank_of(x))};
   Value e = b.exp(b.sub(x, b.spread(b.maximum(x, dims), dims, shape_of(x))));
-  return to(b, b.div(e, b.spread(b.sum(e, dims), dims, shape_of(x))));
+  return b.as_result(b.div(e, b.spread(b.sum(e, dims), dims, shape_of(x))));
 }
 Value _softmax_backward_data(Builder& b, Value grad_output, Value output, int64_t dim, at::ScalarType input_dtype) {
   Value g = b.upcast(grad_output), y = b.upcast(output);
-  if (rank_of(y) == 0) return to(b, b.like(0, y));
+  if (rank_of(y) == 0) return b.as_result(b.like(0, y));
   Dims dims{wrap(dim, rank_of(y))};
   Value gy = b.mul(g, y);
-  return to(b, b.sub(gy, b.mul(y, b.spread(b.sum(gy, dims), dims, shape_of(y)))));
+  return b.as_result(b.sub(gy, b.mul(y, b.spread(b.sum(gy, dims), dims, shape_of(y)))));
 }
 Value _log_softmax(Builder& b, Value self, int64_t dim, bool half_to_float) {
   if (rank_of(self) == 0) return b.like(0, self);
   Value x = b.upcast(self);
   Dims dims{wrap(dim, rank_of(x))};
   Value shifted = b.sub(x, b.spread(b.maximum(x, dims), dims, shape_of(x)));
-  return to(b, b.sub(shifted, b.spread(b.log(b.sum(b.exp(shifted), dims)), dims, shape_of(x))));
+  return b.as_result(b.sub(shifted, b.spread(b.log(b.sum(b.exp(shifted), dims)), dims, shape_of(x))));
 }
 Value _log_softmax_backward_data(Builder& b, Value grad_output, Value output, int64_t dim, at::ScalarType input_dtype) {
   Value g = b.upcast(grad_output), y = b.upcast(output);
-  if (rank_of(y) == 0) return to(b, b.like(0, y));
+  if (rank_of(y) == 0) return b.as_result(b.like(0, y));
   Dims dims{wrap(dim, rank_of(y))};
-  return to(b, b.sub(g, b.mul(b.exp(y), b.spread(b.sum(g, dims), dims, shape_of(y)))));
+  return b.as_result(b.sub(g, b.mul(b.exp(y), b.spread(b.sum(g, dims), dims, shape_of(y)))));
 }
 
 Values native_layer_norm(Builder& b, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value weight, Value bias, double eps) {
@@ -69,7 +70,7 @@ Values native_layer_norm(Builder& b, Value input, llvm::ArrayRef<int64_t> normal
   Value y = b.mul(b.sub(x, b.spread(mean, dims, shape_of(x))), b.spread(rstd, dims, shape_of(x)));
   if (weight) y = b.mul(y, b.broadcast(b.convert(weight, element_of(y)), shape_of(y)));
   if (bias) y = b.add(y, b.broadcast(b.convert(bias, element_of(y)), shape_of(y)));
-  return {to(b, y, 0), to(b, mean, 1), to(b, rstd, 2)};
+  return {b.as_result(y, 0), b.as_result(mean, 1), b.as_result(rstd, 2)};
 }
 Values native_layer_norm_backward(Builder& b, Value grad_out, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value mean, Value rstd, Value weight,
                                   Value bias, const std::vector<bool>& output_mask) {
@@ -81,10 +82,10 @@ Values native_layer_norm_backward(Builder& b, Value grad_out, Value input, llvm:
   Values results(3);
   if (output_mask[0]) {
     Value scaled = weight ? b.mul(g, b.broadcast(b.convert(weight, element_of(g)), shape_of(g))) : g;
-    results[0] = to(b, normalised_gradient(b, scaled, x_hat, r, dims), 0);
+    results[0] = b.as_result(normalised_gradient(b, scaled, x_hat, r, dims), 0);
   }
-  if (output_mask[1] && weight) results[1] = to(b, b.sum(b.mul(g, x_hat), outer), 1);
-  if (output_mask[2] && bias) results[2] = to(b, b.sum(g, outer), 2);
+  if (output_mask[1] && weight) results[1] = b.as_result(b.sum(b.mul(g, x_hat), outer), 1);
+  if (output_mask[2] && bias) results[2] = b.as_result(b.sum(g, outer), 2);
   return results;
 }
 
@@ -93,31 +94,27 @@ Values _fused_rms_norm(Builder& b, Value input, llvm::ArrayRef<int64_t> normaliz
   Value x = b.upcast(input);
   int64_t rank = rank_of(x), first = rank - int64_t(normalized_shape.size());
   Dims dims = range(first, rank);
-  double n = 1;
-  for (int64_t d : normalized_shape) n *= double(d);
   llvm::APFloat one = llvm::APFloat::getOne(mlir::cast<mlir::FloatType>(element_of(x)).getFloatSemantics()), above = one;
   above.next(false);
   double least = (above - one).convertToDouble();
-  Value rstd = b.rsqrt(b.add(b.mul(b.sum(b.mul(x, x), dims), 1 / n), eps.value_or(least)));
+  Value rstd = b.rsqrt(b.add(mean_of(b, b.mul(x, x), dims), eps.value_or(least)));
   Value y = b.mul(x, b.spread(rstd, dims, shape_of(x)));
   if (weight) y = b.mul(y, b.broadcast(b.convert(weight, element_of(y)), shape_of(y)));
-  return {to(b, y, 0), to(b, rstd, 1)};
+  return {b.as_result(y, 0), b.as_result(rstd, 1)};
 }
 Values _fused_rms_norm_backward(Builder& b, Value grad_out, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value rstd, Value weight,
                                 const std::vector<bool>& output_mask) {
   Value g = b.upcast(grad_out), x = b.upcast(input);
   int64_t rank = rank_of(x), first = rank - int64_t(normalized_shape.size());
   Dims dims = range(first, rank), outer = range(0, first), outer_shape(shape_of(x).take_front(first));
-  double n = 1;
-  for (int64_t d : normalized_shape) n *= double(d);
   Value r = b.spread(b.reshape(b.convert(rstd, element_of(x)), outer_shape), dims, shape_of(x)), x_hat = b.mul(x, r);
   Values results(2);
   if (output_mask[0]) {
     Value scaled = weight ? b.mul(g, b.broadcast(b.convert(weight, element_of(g)), shape_of(g))) : g;
-    Value mean = b.spread(b.mul(b.sum(b.mul(scaled, x_hat), dims), 1 / n), dims, shape_of(x));
-    results[0] = to(b, b.mul(r, b.sub(scaled, b.mul(x_hat, mean))), 0);
+    Value mean = b.spread(mean_of(b, b.mul(scaled, x_hat), dims), dims, shape_of(x));
+    results[0] = b.as_result(b.mul(r, b.sub(scaled, b.mul(x_hat, mean))), 0);
   }
-  if (output_mask[1] && weight) results[1] = to(b, b.sum(b.mul(g, x_hat), outer), 1);
+  if (output_mask[1] && weight) results[1] = b.as_result(b.sum(b.mul(g, x_hat), outer), 1);
   return results;
 }
 
@@ -132,20 +129,19 @@ Values native_batch_norm(Builder& b, Value input, Value weight, Value bias, Valu
     if (weight) scale = b.mul(as_x(weight), scale);
     Value shift = b.mul(as_x(running_mean), scale);
     shift = bias ? b.sub(as_x(bias), shift) : b.neg(shift);
-    return {to(b, b.add(b.mul(x, over(scale)), over(shift)), 0), Value(), Value()};
+    return {b.as_result(b.add(b.mul(x, over(scale)), over(shift)), 0), Value(), Value()};
   }
   auto [mean, rstd, variance] = moments(b, x, dims, eps);
   Value y = b.mul(b.sub(x, over(mean)), over(rstd));
   if (weight) y = b.mul(y, over(weight));
   if (bias) y = b.add(y, over(bias));
-  Values results{to(b, y, 0), to(b, mean, 1), to(b, rstd, 2)};
+  Values results{b.as_result(y, 0), b.as_result(mean, 1), b.as_result(rstd, 2)};
   if (b.node.types().size() == 5) {
     // The running statistics after this batch; the variance there is the unbiased one.
-    double n = 1;
-    for (int64_t d : dims) n *= double(shape_of(x)[d]);
+    double n = count(x, dims);
     auto moved = [&](Value running, Value batch, size_t i) {
       Value r = b.convert(running, element_of(x));
-      return to(b, b.add(b.mul(r, 1 - momentum), b.mul(batch, momentum)), i);
+      return b.as_result(b.add(b.mul(r, 1 - momentum), b.mul(batch, momentum)), i);
     };
     results.push_back(moved(running_mean, mean, 3));
     results.push_back(moved(running_var, b.mul(variance, n / (n - 1)), 4));
@@ -163,10 +159,10 @@ Values native_batch_norm_backward(Builder& b, Value grad_out, Value input, Value
   Values results(3);
   if (output_mask[0]) {
     Value scaled = weight ? b.mul(g, b.spread(b.convert(weight, element_of(g)), dims, shape_of(g))) : g;
-    results[0] = to(b, train ? normalised_gradient(b, scaled, x_hat, rstd, dims) : b.mul(scaled, b.spread(rstd, dims, shape_of(g))), 0);
+    results[0] = b.as_result(train ? normalised_gradient(b, scaled, x_hat, rstd, dims) : b.mul(scaled, b.spread(rstd, dims, shape_of(g))), 0);
   }
-  if (output_mask[1]) results[1] = to(b, b.sum(b.mul(g, x_hat), dims), 1);
-  if (output_mask[2]) results[2] = to(b, b.sum(g, dims), 2);
+  if (output_mask[1]) results[1] = b.as_result(b.sum(b.mul(g, x_hat), dims), 1);
+  if (output_mask[2]) results[2] = b.as_result(b.sum(g, dims), 2);
   return results;
 }
 
@@ -178,7 +174,7 @@ Values native_group_norm(Builder& b, Value input, Value weight, Value bias, int6
   y = b.reshape(y, {n, c, hxw});
   if (weight) y = b.mul(y, b.broadcast(b.convert(weight, element_of(y)), {n, c, hxw}, {1}));
   if (bias) y = b.add(y, b.broadcast(b.convert(bias, element_of(y)), {n, c, hxw}, {1}));
-  return {to(b, y, 0), to(b, mean, 1), to(b, rstd, 2)};
+  return {b.as_result(y, 0), b.as_result(mean, 1), b.as_result(rstd, 2)};
 }
 Values native_group_norm_backward(Builder& b, Value grad_out, Value input, Value mean, Value rstd, Value weight, int64_t n, int64_t c, int64_t hxw, int64_t group,
                                   const std::vector<bool>& output_mask) {
@@ -188,10 +184,10 @@ Values native_group_norm_backward(Builder& b, Value grad_out, Value input, Value
   Values results(3);
   if (output_mask[0]) {
     Value scaled = weight ? b.mul(g, b.broadcast(b.convert(weight, element_of(g)), shape_of(g), {1})) : g;
-    results[0] = to(b, normalised_gradient(b, b.reshape(scaled, shape_of(x)), x_hat, r, {1}), 0);
+    results[0] = b.as_result(normalised_gradient(b, b.reshape(scaled, shape_of(x)), x_hat, r, {1}), 0);
   }
-  if (output_mask[1]) results[1] = to(b, b.sum(b.mul(g, b.reshape(x_hat, shape_of(g))), {0, 2}), 1);
-  if (output_mask[2]) results[2] = to(b, b.sum(g, {0, 2}), 2);
+  if (output_mask[1]) results[1] = b.as_result(b.sum(b.mul(g, b.reshape(x_hat, shape_of(g))), {0, 2}), 1);
+  if (output_mask[2]) results[2] = b.as_result(b.sum(g, {0, 2}), 2);
   return results;
 }
 

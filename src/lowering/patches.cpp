@@ -161,7 +161,7 @@ Value col2im(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, llvm::
   Value x = b.reshape(b.upcast(self), {n, c, rows.kernel, columns.kernel, rows.count, columns.count});
   x = put_windows_back(b, put_windows_back(b, b.transpose(x, {0, 1, 2, 4, 3, 5}), 4, columns), 2, rows);
   x = b.slice(b.slice(x, 2, padding[0], padding[0] + output_size[0]), 3, padding[1], padding[1] + output_size[1]);
-  return b.reshape(b.convert(x, b.result_element()), b.result_shape());
+  return b.as_result(x);
 }
 Value unfold_backward(Builder& b, Value grad_in, llvm::ArrayRef<int64_t> input_sizes, int64_t dim, int64_t size, int64_t step) {
   if (input_sizes.empty()) return b.reshape(grad_in, {});

@@ -69,7 +69,6 @@ Value is_kept(Builder& b, Value bits, double p) {
 namespace aten {
 namespace {
 
-Value to(Builder& b, Value v, size_t i = 0) { return b.convert(v, b.result_element(i)); }
 
 // Integers in [from, from + range); a range of 0 is 2^64.
 Value integers(Builder& b, int64_t from, uint64_t range, const Scalar& seed, const Scalar& offset) {
@@ -82,7 +81,7 @@ Value integers(Builder& b, int64_t from, uint64_t range, const Scalar& seed, con
   if (wide) v = b.logical_or(b.create<hlo::ShiftLeftOp>(b.slice(drawn, 0, 0, n), constant(32)), b.slice(drawn, 0, n, 2 * n));
   if (range) v = b.create<hlo::RemOp>(v, constant(range));
   v = b.add(b.convert(v, i64), b.constant(c10::Scalar(from), i64, {n}));
-  return to(b, b.reshape(v, b.result_shape()));
+  return b.as_result(v);
 }
 // The largest integer that `random_` draws without bounds: all up to it are exact in the type.
 uint64_t largest(mlir::Type t) {
@@ -109,7 +108,7 @@ Value uniform(Builder& b, Value self, double from, double to_, Scalar seed, Scal
   // As many bits as the type holds: more of them would round up to 1.
   mlir::Type element = b.result_element();
   Value u = uniform_numbers(b, b.result_shape(), seed, offset, element.isBF16() ? 8 : element.isF16() ? 11 : 24);
-  return to(b, b.add(b.mul(u, to_ - from), from));
+  return b.as_result(b.add(b.mul(u, to_ - from), from));
 }
 Value normal_functional(Builder& b, Value self, double mean, double std, Scalar seed, Scalar offset) {
   // Box and Muller 1958, two uniforms for each element.
@@ -117,7 +116,7 @@ Value normal_functional(Builder& b, Value self, double mean, double std, Scalar 
   Value u = uniform_numbers(b, {2 * n}, seed, offset);
   Value radius = b.sub(b.constant(1.0, element_of(u), {n}), b.slice(u, 0, 0, n)), angle = b.slice(u, 0, n, 2 * n);
   Value z = b.mul(b.sqrt(b.mul(b.log(radius), -2)), b.create<hlo::CosineOp>(b.mul(angle, 2 * M_PI)));
-  return to(b, b.reshape(b.add(b.mul(z, std), mean), b.result_shape()));
+  return b.as_result(b.add(b.mul(z, std), mean));
 }
 Value random(Builder& b, Value self, Scalar seed, Scalar offset) { return integers(b, 0, largest(b.result_element()) + 1, seed, offset); }
 Value random_to(Builder& b, Value self, int64_t to, Scalar seed, Scalar offset) { return integers(b, 0, uint64_t(to), seed, offset); }
@@ -127,24 +126,24 @@ Value random_from(Builder& b, Value self, int64_t from, std::optional<int64_t> t
 Value exponential(Builder& b, Value self, double lambd, Scalar seed, Scalar offset) {
   // Never 0, by which samplers divide.
   Value e = b.neg(b.log(positive_numbers(b, seed, offset)));
-  return to(b, b.mul(b.max(e, b.like(std::ldexp(1.0, -25), e)), 1 / lambd));
+  return b.as_result(b.mul(b.max(e, b.like(std::ldexp(1.0, -25), e)), 1 / lambd));
 }
 Value geometric(Builder& b, Value self, double p, Scalar seed, Scalar offset) {
   Value u = positive_numbers(b, seed, offset), n = b.create<hlo::CeilOp>(b.div(b.log(u), b.like(std::log1p(-p), u)));
-  return to(b, b.max(n, b.like(1, n)));
+  return b.as_result(b.max(n, b.like(1, n)));
 }
 Value cauchy(Builder& b, Value self, double median, double sigma, Scalar seed, Scalar offset) {
   Value u = uniform_numbers(b, b.result_shape(), seed, offset);
-  return to(b, b.add(b.mul(b.create<hlo::TanOp>(b.mul(b.add(u, -0.5), M_PI)), sigma), median));
+  return b.as_result(b.add(b.mul(b.create<hlo::TanOp>(b.mul(b.add(u, -0.5), M_PI)), sigma), median));
 }
 Value bernoulli(Builder& b, Value self, Scalar seed, Scalar offset) { return bernoulli_Tensor(b, self, self, seed, offset); }
 Value bernoulli_Tensor(Builder& b, Value self, Value p, Scalar seed, Scalar offset) {
   Value u = uniform_numbers(b, b.result_shape(), seed, offset);
-  return to(b, b.compare(Direction::LT, u, b.broadcast(b.convert(p, element_of(u)), shape_of(u))));
+  return b.as_result(b.compare(Direction::LT, u, b.broadcast(b.convert(p, element_of(u)), shape_of(u))));
 }
 Value bernoulli_p(Builder& b, Value self, double p, Scalar seed, Scalar offset) {
   Value u = uniform_numbers(b, b.result_shape(), seed, offset);
-  return to(b, b.compare(Direction::LT, u, b.like(p, u)));
+  return b.as_result(b.compare(Direction::LT, u, b.like(p, u)));
 }
 
 }  // namespace aten

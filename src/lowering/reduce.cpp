@@ -15,8 +15,6 @@ int64_t count(Value v, const Dims& dims) {
   for (int64_t d : dims) n *= shape_of(v)[d];
   return n;
 }
-// Shape (keepdim) and dtype of the result.
-Value finish(Builder& b, Value v, size_t i = 0) { return b.reshape(b.convert(v, b.result_element(i)), b.result_shape(i)); }
 
 Value minimum_of(Builder& b, Value v, llvm::ArrayRef<int64_t> dims) {
   return b.reduce(v, dims, b.highest(element_of(v)), [](Builder& b, Value x, Value y) { return b.min(x, y); });
@@ -34,12 +32,12 @@ Values extreme_with_position(Builder& b, Value self, int64_t dim, bool max) {
   if (rank_of(self) == 0) return {self, b.constant(0.0, b.result_element(1), b.result_shape(1))};
   dim = wrap(dim, rank_of(self));
   Value extreme = max ? b.maximum(self, {dim}) : minimum_of(b, self, {dim});
-  return {finish(b, extreme, 0), finish(b, position_of(b, self, extreme, dim), 1)};
+  return {b.as_result(extreme, 0), b.as_result(position_of(b, self, extreme, dim), 1)};
 }
 Value arg(Builder& b, Value self, std::optional<int64_t> dim, bool max) {
   Value x = dim && rank_of(self) ? self : b.reshape(self, {type_of(self).getNumElements()});
   int64_t d = dim && rank_of(self) ? wrap(*dim, rank_of(self)) : 0;
-  return finish(b, position_of(b, x, max ? b.maximum(x, {d}) : minimum_of(b, x, {d}), d));
+  return b.as_result(position_of(b, x, max ? b.maximum(x, {d}) : minimum_of(b, x, {d}), d));
 }
 
 // Mean and variance with `correction`; both reduced.
@@ -53,31 +51,28 @@ std::pair<Value, Value> moments(Builder& b, Value x, const Dims& dims, double co
 
 }  // namespace
 
-Value sum(Builder& b, Value self, std::optional<at::ScalarType> dtype) {
-  Value x = b.upcast(b.convert(self, b.result_element()));
-  return finish(b, b.sum(x, dims_of(self, std::nullopt)));
-}
+Value sum(Builder& b, Value self, std::optional<at::ScalarType> dtype) { return sum_dim_IntList(b, self, std::nullopt, false, dtype); }
 Value sum_dim_IntList(Builder& b, Value self, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
   Value x = b.upcast(b.convert(self, b.result_element()));
-  return finish(b, b.sum(x, dims_of(self, dim)));
+  return b.as_result(b.sum(x, dims_of(self, dim)));
 }
 Value mean(Builder& b, Value self, std::optional<at::ScalarType> dtype) { return mean_dim(b, self, std::nullopt, false, dtype); }
 Value mean_dim(Builder& b, Value self, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
   Value x = b.upcast(b.convert(self, b.result_element()));
   Dims dims = dims_of(self, dim);
   Value s = b.sum(x, dims);
-  return finish(b, b.div(s, b.like(double(count(self, dims)), s)));
+  return b.as_result(b.div(s, b.like(double(count(self, dims)), s)));
 }
-Value amax(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) { return finish(b, b.maximum(self, dims_of(self, dim))); }
-Value amin(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) { return finish(b, minimum_of(b, self, dims_of(self, dim))); }
-Value max(Builder& b, Value self) { return finish(b, b.maximum(self, dims_of(self, std::nullopt))); }
-Value min(Builder& b, Value self) { return finish(b, minimum_of(b, self, dims_of(self, std::nullopt))); }
+Value amax(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) { return b.as_result(b.maximum(self, dims_of(self, dim))); }
+Value amin(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) { return b.as_result(minimum_of(b, self, dims_of(self, dim))); }
+Value max(Builder& b, Value self) { return b.as_result(b.maximum(self, dims_of(self, std::nullopt))); }
+Value min(Builder& b, Value self) { return b.as_result(minimum_of(b, self, dims_of(self, std::nullopt))); }
 Values max_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return extreme_with_position(b, self, dim, true); }
 Values min_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return extreme_with_position(b, self, dim, false); }
 Value argmax(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) { return arg(b, self, dim, true); }
 Value argmin(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) { return arg(b, self, dim, false); }
 static Value product(Builder& b, Value self, const Dims& dims) {
-  return finish(b, b.reduce<hlo::MulOp>(b.upcast(b.convert(self, b.result_element())), dims, 1));
+  return b.as_result(b.reduce<hlo::MulOp>(b.upcast(b.convert(self, b.result_element())), dims, 1));
 }
 Value prod(Builder& b, Value self, std::optional<at::ScalarType> dtype) { return product(b, self, dims_of(self, std::nullopt)); }
 Value prod_dim_int(Builder& b, Value self, int64_t dim, bool keepdim, std::optional<at::ScalarType> dtype) {
@@ -86,23 +81,23 @@ Value prod_dim_int(Builder& b, Value self, int64_t dim, bool keepdim, std::optio
 Value nansum(Builder& b, Value self, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
   Value x = b.upcast(b.convert(self, b.result_element()));
   if (is_floating(x)) x = b.select(b.compare(Direction::NE, x, x), b.like(0, x), x);
-  return finish(b, b.sum(x, dims_of(self, dim)));
+  return b.as_result(b.sum(x, dims_of(self, dim)));
 }
 Values aminmax(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) {
   Dims dims = dim ? dims_of(self, llvm::ArrayRef(*dim)) : dims_of(self, std::nullopt);
-  return {finish(b, minimum_of(b, self, dims), 0), finish(b, b.maximum(self, dims), 1)};
+  return {b.as_result(minimum_of(b, self, dims), 0), b.as_result(b.maximum(self, dims), 1)};
 }
 Value count_nonzero_dim_IntList(Builder& b, Value self, llvm::ArrayRef<int64_t> dim) {
-  return finish(b, b.sum(b.convert(b.convert(self, b.ops.getI1Type()), b.ops.getI64Type()), dims_of(self, dim)));
+  return b.as_result(b.sum(b.convert(b.convert(self, b.ops.getI1Type()), b.ops.getI64Type()), dims_of(self, dim)));
 }
 Value trace(Builder& b, Value self) {
   mlir::Type i64 = b.ops.getI64Type();
   Value x = b.convert(self, b.result_element()), diagonal = b.compare(Direction::EQ, b.iota(0, shape_of(x), i64), b.iota(1, shape_of(x), i64));
-  return finish(b, b.sum(b.upcast(b.select(diagonal, x, b.like(0, x))), {0, 1}));
+  return b.as_result(b.sum(b.upcast(b.select(diagonal, x, b.like(0, x))), {0, 1}));
 }
 
-static Value any_of(Builder& b, Value self, const Dims& dims) { return finish(b, b.reduce<hlo::OrOp>(b.convert(self, b.ops.getI1Type()), dims, 0)); }
-static Value all_of(Builder& b, Value self, const Dims& dims) { return finish(b, b.reduce<hlo::AndOp>(b.convert(self, b.ops.getI1Type()), dims, 1)); }
+static Value any_of(Builder& b, Value self, const Dims& dims) { return b.as_result(b.reduce<hlo::OrOp>(b.convert(self, b.ops.getI1Type()), dims, 0)); }
+static Value all_of(Builder& b, Value self, const Dims& dims) { return b.as_result(b.reduce<hlo::AndOp>(b.convert(self, b.ops.getI1Type()), dims, 1)); }
 Value any(Builder& b, Value self) { return any_of(b, self, dims_of(self, std::nullopt)); }
 Value all(Builder& b, Value self) { return all_of(b, self, dims_of(self, std::nullopt)); }
 Value any_dims(Builder& b, Value self, OptionalDims dim, bool keepdim) { return dim && dim->empty() ? b.convert(self, b.result_element()) : any_of(b, self, dims_of(self, dim)); }
@@ -112,31 +107,31 @@ Value all_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return all_of
 
 static double correction_of(const std::optional<Scalar>& c) { return c ? c->value.toDouble() : 1.0; }
 Value var_correction(Builder& b, Value self, OptionalDims dim, std::optional<Scalar> correction, bool keepdim) {
-  return finish(b, moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction)).second);
+  return b.as_result(moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction)).second);
 }
 Value std_correction(Builder& b, Value self, OptionalDims dim, std::optional<Scalar> correction, bool keepdim) {
-  return finish(b, b.sqrt(moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction)).second));
+  return b.as_result(b.sqrt(moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction)).second));
 }
 Values var_mean_correction(Builder& b, Value self, OptionalDims dim, std::optional<Scalar> correction, bool keepdim) {
   auto [mean, var] = moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction));
-  return {finish(b, var, 0), finish(b, mean, 1)};
+  return {b.as_result(var, 0), b.as_result(mean, 1)};
 }
 Values std_mean_correction(Builder& b, Value self, OptionalDims dim, std::optional<Scalar> correction, bool keepdim) {
   auto [mean, var] = moments(b, b.upcast(self), dims_of(self, dim), correction_of(correction));
-  return {finish(b, b.sqrt(var), 0), finish(b, mean, 1)};
+  return {b.as_result(b.sqrt(var), 0), b.as_result(mean, 1)};
 }
 
 // ord: 0 counts, ±∞ are the extremes, p is (Σ|x|^p)^(1/p)
 static Value vector_norm(Builder& b, Value self, double ord, OptionalDims dim) {
   Value x = b.upcast(b.convert(self, b.result_element()));
   Dims dims = dims_of(self, dim);
-  if (ord == 2) return finish(b, b.sqrt(b.sum(b.mul(x, x), dims)));
+  if (ord == 2) return b.as_result(b.sqrt(b.sum(b.mul(x, x), dims)));
   Value m = b.abs(x);
-  if (std::isinf(ord)) return finish(b, ord > 0 ? b.maximum(m, dims) : minimum_of(b, m, dims));
-  if (ord == 0) return finish(b, b.sum(b.convert(b.compare(Direction::NE, x, b.like(0, x)), element_of(x)), dims));
-  if (ord == 1) return finish(b, b.sum(m, dims));
+  if (std::isinf(ord)) return b.as_result(ord > 0 ? b.maximum(m, dims) : minimum_of(b, m, dims));
+  if (ord == 0) return b.as_result(b.sum(b.convert(b.compare(Direction::NE, x, b.like(0, x)), element_of(x)), dims));
+  if (ord == 1) return b.as_result(b.sum(m, dims));
   Value s = b.sum(b.pow(m, b.like(ord, m)), dims);
-  return finish(b, b.pow(s, b.like(1 / ord, s)));
+  return b.as_result(b.pow(s, b.like(1 / ord, s)));
 }
 Value linalg_vector_norm(Builder& b, Value self, Scalar ord, OptionalDims dim, bool keepdim, std::optional<at::ScalarType> dtype) {
   return vector_norm(b, self, ord.value.toDouble(), dim);
@@ -152,7 +147,7 @@ Value logsumexp(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdi
   Dims dims = dims_of(self, dim);
   Value m = b.maximum(x, dims);
   Value finite = b.select(b.create<hlo::IsFiniteOp>(mlir::RankedTensorType::get(shape_of(m), b.ops.getI1Type()), m), m, b.like(0, m));
-  return finish(b, b.add(b.log(b.sum(b.exp(b.sub(x, b.spread(finite, dims, shape_of(x)))), dims)), finite));
+  return b.as_result(b.add(b.log(b.sum(b.exp(b.sub(x, b.spread(finite, dims, shape_of(x)))), dims)), finite));
 }
 // Each element with all before it: a window as long as the dimension, over as much padding in front. `combine` takes what is before and what comes then, of each input.
 static Values scan(Builder& b, Values inputs, int64_t dim, Values init, llvm::function_ref<Values(mlir::ValueRange, mlir::ValueRange)> combine) {
@@ -173,8 +168,8 @@ static Values scan(Builder& b, Values inputs, int64_t dim, Values init, llvm::fu
 template <class F>
 static Value cumulative(Builder& b, Value self, int64_t dim, double init, F combine) {
   Value x = b.upcast(b.convert(self, b.result_element()));
-  if (rank_of(x) == 0 || type_of(x).getNumElements() == 0) return finish(b, x);
-  return finish(b, scan(b, {x}, wrap(dim, rank_of(x)), {b.constant(init, element_of(x))}, [&](auto x, auto y) { return Values{combine(x[0], y[0])}; })[0]);
+  if (rank_of(x) == 0 || type_of(x).getNumElements() == 0) return b.as_result(x);
+  return b.as_result(scan(b, {x}, wrap(dim, rank_of(x)), {b.constant(init, element_of(x))}, [&](auto x, auto y) { return Values{combine(x[0], y[0])}; })[0]);
 }
 Value cumsum(Builder& b, Value self, int64_t dim, std::optional<at::ScalarType> dtype) {
   return cumulative(b, self, dim, 0, [&](Value x, Value y) { return b.add(x, y); });

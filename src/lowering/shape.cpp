@@ -6,19 +6,13 @@
 namespace cresset::lowering::aten {
 namespace {
 
-// Negative indices count from the end.
-Value wrapped(Builder& b, Value index, int64_t n) {
-  if (element_of(index).isUnsignedInteger()) return index;
-  return b.select(b.compare(Direction::LT, index, b.like(0, index)), b.add(index, b.constant(c10::Scalar(n), element_of(index), shape_of(index))), index);
-}
-
 // Flat position of each index of gather and scatter: every coordinate its own, the one along `dim` from the index.
 Value flat_positions(Builder& b, Value index, llvm::ArrayRef<int64_t> shape, int64_t dim) {
   mlir::Type i64 = b.ops.getI64Type();
   Value sum = b.constant(c10::Scalar(0), i64, shape_of(index));
   int64_t stride = 1;
   for (int64_t d = rank_of(index) - 1; d >= 0; --d) {
-    Value at = d == dim ? wrapped(b, b.convert(index, i64), shape[d]) : b.iota(d, shape_of(index), i64);
+    Value at = d == dim ? b.from_either_end(b.convert(index, i64), shape[d]) : b.iota(d, shape_of(index), i64);
     sum = b.add(sum, b.mul(at, b.constant(c10::Scalar(stride), i64, shape_of(index))));
     stride *= shape[d];
   }
