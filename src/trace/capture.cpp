@@ -207,12 +207,6 @@ std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&
   return captured;
 }
 
-std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
-  auto captured = captured_program(inputs, outputs);
-  abort_capture();
-  return captured;
-}
-
 std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, bool custom_calls) {
   std::lock_guard lock(trace_mutex());
   TORCH_CHECK(capture().active, "cresset: no capture is under way");

@@ -1,7 +1,7 @@
 // One program for a graph that somebody else guards (torch.compile): its operators are recorded once on stand-ins for the
 // inputs, and the program is then called directly.
 //
-//   begin_capture();  stand-ins = stand_in(…);  outputs = run the graph on them;  program = end_capture(stand-ins, outputs)
+//   begin_capture();  stand-ins = stand_in(…);  outputs = run the graph on them;  program = captured_program(stand-ins, outputs);  abort_capture()
 //   results = program->run(inputs)
 #pragma once
 
@@ -76,10 +76,8 @@ void abort_capture();
 /// A program of what has been recorded, from these stand-ins to these tensors; the capture goes on. Outputs share memory where the recorded tensors did, and never because
 /// their values are equal; `saved` are further results, which may share an output's memory.
 std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& saved = {});
-/// The same, and the capture's end.
-std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
 
-/// In place of end_capture: the graph as StableHLO text, composites whole. @main takes the stand-ins in order, used or not, then other
+/// The graph as StableHLO text, composites whole, and the capture's end. @main takes the stand-ins in order, used or not, then other
 /// tensors that the graph reads; with `custom_calls` each composite is a stablehlo.custom_call with the attributes as its backend_config.
 std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, bool custom_calls);
 

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "llvm/ADT/ScopeExit.h"
 #include "trace/capture.h"
 #include "trace/composite.h"
 #include "trace/step.h"
@@ -146,10 +147,8 @@ Value Cell::content_as(at::ScalarType dtype) {
   bool one_to_one = c10::elementSize(from) == c10::elementSize(dtype) && !c10::isComplexType(from) && !c10::isComplexType(dtype);
   if (pending() && !one_to_one && !capturing()) {
     // The caller may hold values of the trace.
-    struct Held {
-      Held() { hold_buffers(); }
-      ~Held() { release_buffers(); }
-    } held;
+    hold_buffers();
+    auto held = llvm::make_scope_exit(release_buffers);
     run_for(*this);
   }
   if (!pending()) content_ = {NodeFactory::input(content_.node->buffer(), {dtype, {capacity}}), 0};

@@ -16,29 +16,6 @@ std::unordered_multimap<uint64_t, Node*>& table() {
   return *t;
 }
 
-uint64_t hash_attribute(const Attribute& a) {
-  return std::visit(
-      [&](const auto& v) -> uint64_t {
-        using T = std::decay_t<decltype(v)>;
-        uint64_t h = a.index();
-        if constexpr (std::is_same_v<T, std::monostate>) return h;
-        else if constexpr (std::is_same_v<T, double>) return mix(h, c10::bit_cast<uint64_t>(v));
-        else if constexpr (std::is_same_v<T, c10::complex<double>>) return mix(mix(h, c10::bit_cast<uint64_t>(v.real())), c10::bit_cast<uint64_t>(v.imag()));
-        else if constexpr (std::is_same_v<T, std::string>) return mix(h, std::hash<std::string>()(v));
-        else if constexpr (std::is_same_v<T, ScalarOperand>) return mix(h, v.operand);
-        else if constexpr (std::is_same_v<T, std::vector<double>>) {
-          for (double x : v) h = mix(h, c10::bit_cast<uint64_t>(x));
-          return h;
-        } else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<bool>>) {
-          for (auto x : v) h = mix(h, uint64_t(x));
-          return mix(h, v.size());
-        } else {
-          return mix(h, uint64_t(v));
-        }
-      },
-      a);
-}
-
 }  // namespace
 
 std::recursive_mutex& trace_mutex() {
@@ -55,11 +32,10 @@ int64_t TensorType::numel() const {
   return n;
 }
 
-
 NodePtr NodeFactory::make(const Operator& op, Node::Operands operands, Node::Attributes attributes, Node::Types types) {
   uint64_t h = reinterpret_cast<uint64_t>(&op);
   for (const Value& v : operands) h = mix(mix(h, reinterpret_cast<uint64_t>(v.node.get())), v.index);
-  for (const Attribute& a : attributes) h = mix(h, hash_attribute(a));
+  for (const Attribute& a : attributes) for_each_number(a, [&](uint64_t n) { h = mix(h, n); });
   for (const TensorType& t : types) {
     h = mix(h, uint64_t(t.dtype));
     for (int64_t s : t.sizes) h = mix(h, uint64_t(s));

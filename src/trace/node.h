@@ -6,6 +6,7 @@
 #include <c10/core/ScalarType.h>
 #include <c10/util/DimVector.h>
 #include <c10/util/SmallVector.h>
+#include <c10/util/bit_cast.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
@@ -55,6 +56,27 @@ struct ScalarOperand {
 /// monostate is an absent optional.
 using Attribute = std::variant<std::monostate, bool, int64_t, double, c10::complex<double>, at::ScalarType, std::string,
                                std::vector<int64_t>, std::vector<double>, std::vector<bool>, ScalarOperand>;
+
+/// f(number) for numbers that tell attributes apart, as hashes and keys need them.
+template <class F>
+void for_each_number(const Attribute& a, F f) {
+  auto number = [&](auto x) {
+    if constexpr (std::is_same_v<decltype(x), double>) f(c10::bit_cast<uint64_t>(x));
+    else f(uint64_t(x));
+  };
+  number(a.index());
+  std::visit(
+      [&](const auto& v) {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, c10::complex<double>>) number(v.real()), number(v.imag());
+        else if constexpr (std::is_same_v<T, ScalarOperand>) number(v.operand);
+        else if constexpr (requires { v.size(); }) {
+          number(v.size());
+          for (auto x : v) number(x);
+        } else if constexpr (!std::is_same_v<T, std::monostate>) number(v);
+      },
+      a);
+}
 
 /// What is known of an operator at compile time: one static object per entry of ops/aten.yaml, generated.
 struct Operator {
@@ -111,7 +133,6 @@ class Node final : public c10::intrusive_ptr_target {
   const BufferPtr& buffer() const { return buffer_; }
   uint64_t number_bits() const { return number_bits_; }  ///< builtin::scalar: the value's bits (double, int64_t or bool)
 
-
  private:
   friend class NodeFactory;
   bool shared_ = false;  // in the table of pending nodes
@@ -145,5 +166,7 @@ bool recomputing();
 std::recursive_mutex& trace_mutex();
 
 inline const TensorType& Value::type() const { return node->types()[index]; }
+
+inline bool is_leaf(const Node& n) { return &n.op() == &builtin::input || &n.op() == &builtin::scalar; }
 
 }  // namespace cresset::trace

@@ -95,8 +95,6 @@ class Flow {
   std::vector<size_t> next_;
 };
 
-bool is_leaf(const Node& n) { return &n.op() == &builtin::input || &n.op() == &builtin::scalar; }
-
 // What an operator costs little to compute again.
 bool is_cheap(const Operator& op) {
   static auto* known = new llvm::DenseMap<const Operator*, bool>;

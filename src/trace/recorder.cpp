@@ -138,10 +138,6 @@ void Recorder::tensor(const std::optional<at::Tensor>& t, const char* argument) 
   operands_.emplace_back();
   key_.push_back(~0ull);
 }
-void Recorder::tensors(at::TensorList list, const char* argument) {
-  attribute(Attribute(int64_t(list.size())));
-  for (const at::Tensor& t : list) tensor(t, argument);
-}
 void Recorder::tensors(const at::ITensorListRef& list, const char* argument) {
   attribute(Attribute(int64_t(list.size())));
   for (const at::Tensor& t : list) tensor(t, argument);
@@ -186,23 +182,7 @@ std::pair<Value, Value> Recorder::random(std::pair<int64_t, int64_t> seed_and_of
 }
 
 void Recorder::attribute(Attribute value) {
-  key_.push_back(value.index());
-  std::visit(
-      [&](const auto& v) {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, double>) key_.push_back(c10::bit_cast<uint64_t>(v));
-        else if constexpr (std::is_same_v<T, std::string>) {
-          key_.push_back(v.size());
-          for (char c : v) key_.push_back(uint64_t(c));
-        } else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<bool>>) {
-          key_.push_back(v.size());
-          for (auto x : v) key_.push_back(uint64_t(x));
-        } else if constexpr (std::is_same_v<T, std::vector<double>>) {
-          key_.push_back(v.size());
-          for (double x : v) key_.push_back(c10::bit_cast<uint64_t>(x));
-        } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) key_.push_back(uint64_t(v));
-      },
-      value);
+  for_each_number(value, [&](uint64_t n) { key_.push_back(n); });
   attributes_.push_back(std::move(value));
 }
 void Recorder::attribute(c10::string_view v) { attribute(Attribute(std::string(v))); }
@@ -242,8 +222,7 @@ void Recorder::remember(std::vector<Layout> layouts) {
 }
 void Recorder::infer_layouts(c10::function_ref<std::vector<Layout>()> compute) {
   if (cached()) return;
-  std::vector<Layout> layouts = compute();
-  remember(std::move(layouts));
+  remember(compute());
 }
 
 std::vector<Layout> Recorder::layouts_of(const at::Tensor& t) {
@@ -263,12 +242,6 @@ at::Tensor Recorder::meta(const at::Tensor& t) {
   return at::empty_strided(t.sizes(), t.strides(), t.options().device(at::kMeta));
 }
 std::optional<at::Tensor> Recorder::meta(const std::optional<at::Tensor>& t) { return t ? std::optional(meta(*t)) : std::nullopt; }
-std::vector<at::Tensor> Recorder::meta(at::TensorList list) {
-  std::vector<at::Tensor> all;
-  for (const at::Tensor& t : list) all.push_back(meta(t));
-  return all;
-}
-
 std::vector<at::Tensor> Recorder::meta(const at::ITensorListRef& list) {
   std::vector<at::Tensor> all;
   for (const at::Tensor& t : list) all.push_back(meta(t));

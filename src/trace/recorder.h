@@ -39,7 +39,6 @@ class Recorder {
   /// any other device is an error that names the operator and `argument`.
   void tensor(const at::Tensor& t, const char* argument);
   void tensor(const std::optional<at::Tensor>& t, const char* argument);
-  void tensors(at::TensorList list, const char* argument);
   void tensors(const at::ITensorListRef& list, const char* argument);
   void tensors(const c10::List<std::optional<at::Tensor>>& list, const char* argument);  // index, index_put
 
@@ -93,7 +92,6 @@ class Recorder {
   /// This tensor on the meta device (rank-0 CPU numbers stay as they are).
   at::Tensor meta(const at::Tensor& t);
   std::optional<at::Tensor> meta(const std::optional<at::Tensor>& t);
-  std::vector<at::Tensor> meta(at::TensorList list);
   std::vector<at::Tensor> meta(const at::ITensorListRef& list);
 
   /// Makes a scalar's value part of the shape cache's key, where the shape depends on it.

@@ -31,7 +31,6 @@ std::unordered_map<std::string, Structure>& structures() {
   return *s;
 }
 
-bool is_leaf(const Node& n) { return &n.op() == &builtin::input || &n.op() == &builtin::scalar; }
 // Costs nothing where it is read, and a copy between two pieces.
 bool is_layout(const Node& n) {
   const Operator* op = &n.op();

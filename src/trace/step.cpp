@@ -21,6 +21,8 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include "llvm/Support/raw_ostream.h"
 #include "trace/capture.h"
 #include "trace/cell.h"
@@ -77,24 +79,6 @@ std::list<CachedProgram>& cache() {  // most recently used first
 std::vector<CompileRecord>& records() {
   static auto* r = new std::vector<CompileRecord>;
   return *r;
-}
-
-void digest(Digest& d, const Attribute& a) {
-  d.add(a.index());
-  std::visit(
-      [&](const auto& v) {
-        using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, double>) d.add(c10::bit_cast<uint64_t>(v));
-        else if constexpr (std::is_same_v<T, c10::complex<double>>) d.add(c10::bit_cast<uint64_t>(v.real())), d.add(c10::bit_cast<uint64_t>(v.imag()));
-        else if constexpr (std::is_same_v<T, std::string>) d.add(std::string_view(v));
-        else if constexpr (std::is_same_v<T, ScalarOperand>) d.add(v.operand);
-        else if constexpr (std::is_same_v<T, std::vector<double>>) for (double x : v) d.add(c10::bit_cast<uint64_t>(x));
-        else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<bool>>) {
-          d.add(v.size());
-          for (auto x : v) d.add(uint64_t(x));
-        } else if constexpr (!std::is_same_v<T, std::monostate>) d.add(uint64_t(v));
-      },
-      a);
 }
 
 std::string describe(const Node& n) {
@@ -257,12 +241,11 @@ Graph make_graph(const std::vector<Value>& outputs) {
   auto leave = [&](const Node* n) {
     uint64_t number = numbers.size();
     numbers[n] = number;
-    bool leaf = &n->op() == &builtin::input || &n->op() == &builtin::scalar;
-    (leaf ? graph.inputs : graph.nodes).push_back(NodePtr::reclaim_copy(const_cast<Node*>(n)));
+    (is_leaf(*n) ? graph.inputs : graph.nodes).push_back(NodePtr::reclaim_copy(const_cast<Node*>(n)));
     d.add(std::string_view(n->op().name));
     d.add(std::string_view(n->op().overload));
     for (const Value& v : n->operands()) d.add(v ? numbers[v.node.get()] << 8 | v.index : ~0ull);
-    for (const Attribute& a : n->attributes()) digest(d, a);
+    for (const Attribute& a : n->attributes()) for_each_number(a, [&](uint64_t number) { d.add(number); });
     for (const TensorType& t : n->types()) {
       d.add(uint64_t(t.dtype) << 8 | t.sizes.size());
       for (int64_t s : t.sizes) d.add(uint64_t(s));
@@ -442,11 +425,7 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
       buffers.push_back(graph.aliased[j] >= 0 ? graph.inputs[graph.aliased[j]]->buffer() : Buffer::allocate(program->outputs()[j].bytes));
       results.push_back(buffers.back()->data());
     }
-    struct Executing {
-      bool& flag;
-      explicit Executing(bool& f) : flag(f) { flag = true; }
-      ~Executing() { flag = false; }
-    } executing(trace.executing);
+    llvm::SaveAndRestore executing(trace.executing, true);
     program->run(inputs.data(), results.data());
   } catch (const std::runtime_error& error) {
     // A kernel of a plugin failed. What was to be overwritten may be lost.
@@ -514,9 +493,7 @@ namespace {
 std::optional<c10::Error> run_pending() {
   // What is recorded on a capture's stand-ins belongs to the captured program.
   if (state().executing || capturing() || recording_body()) return std::nullopt;
-  struct WindowEnd {
-    ~WindowEnd() { end_window(); }
-  } at_exit;
+  auto at_exit = llvm::make_scope_exit(end_window);
   std::vector<Cell*> cells;
   for (Cell* c = Cell::first(); c; c = c->next())
     if (c->pending() && c->failure().empty()) cells.push_back(c);

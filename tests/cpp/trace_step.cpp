@@ -101,6 +101,11 @@ TEST_F(Step, TheReportSaysWhyAProgramIsNew) {
 class Capture : public Step {
  protected:
   void TearDown() override { abort_capture(); }
+  static std::shared_ptr<CapturedProgram> end_capture(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
+    auto program = captured_program(inputs, outputs);
+    abort_capture();
+    return program;
+  }
 };
 
 TEST_F(Capture, RunsOnOtherTensors) {
