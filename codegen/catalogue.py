@@ -15,6 +15,7 @@
       fixed: {approximate: none}     # attributes that have this value
       variants: [{scalar: …}]        # other meanings, with other `fixed`
       slope: "1.0 - x * x"           # a gradient: the factor of the first operand, where that is not the derivative of the forward's
+      piece: true                    # also a part of others' spellings, as the tanh of a GELU: a backward computes it again, as their gradients are raised from all their parts
 """
 
 import argparse
@@ -27,7 +28,7 @@ import sys
 
 import yaml
 
-KEYS = {"name", "operators", "implicit", "gradient_of", "version", "backward", "aliases", "when", "tolerance", "scalar", "recover", "fixed", "variants", "slope"}
+KEYS = {"name", "operators", "implicit", "gradient_of", "version", "backward", "aliases", "when", "tolerance", "scalar", "recover", "fixed", "variants", "slope", "piece"}
 ORIGINS = ("operators", "implicit", "gradient_of")
 TOLERANCE = {"f64": (1e-7, 1e-7), "f32": (1.3e-6, 1e-5), "f16": (1e-3, 1e-5), "bf16": (1.6e-2, 1e-5)}  # assert_close's
 
@@ -48,6 +49,7 @@ class Composite:
         self.fixed = entry.get("fixed", {})
         self.meanings = [entry, *entry.get("variants", [])] if "scalar" in entry else []
         self.slope = entry.get("slope", "")
+        self.piece = entry.get("piece", False)
         self.when = entry.get("when", "")
         own = dict(entry.get("tolerance", {}))
         self.because = own.pop("because", "")
@@ -85,6 +87,8 @@ def read(path, functions=None):
             raise CatalogueError(f"{where} is listed twice")
         if not isinstance(entry.get("version", 1), int) or entry.get("version", 1) < 1:
             raise CatalogueError(f"{where}: version is a number from 1 on, not {entry['version']!r}")
+        if not isinstance(entry.get("piece", False), bool):
+            raise CatalogueError(f"{where}: piece is true or false, not {entry['piece']!r}")
         for operator in entry.get("operators", []):
             if functions is not None and operator not in functions:
                 near = difflib.get_close_matches(operator, functions, n=1)
@@ -144,7 +148,7 @@ def table(composites):
         listed = dict.fromkeys([a for o in operators for a in attribute_names(o)] + ["output_mask"] * bool(c.gradient_of))
         attributes = ", ".join(text(a) for a in listed if a != "*" or len(listed) == 1)
         slope = f"[](double x) -> double {{ return {c.slope}; }}" if c.slope else "nullptr"
-        lines.append(f"{{{text(c.name)}, {c.version}, {text(c.backward)}, {{{aliases}}}, {{{fixed}}}, {{{attributes}}}, {slope}, {text(c.when)}, {text(c.implicit)}}},\n")
+        lines.append(f"{{{text(c.name)}, {c.version}, {text(c.backward)}, {{{aliases}}}, {{{fixed}}}, {{{attributes}}}, {slope}, {text(c.when)}, {text(c.implicit)}, {str(c.piece).lower()}}},\n")
     return "".join(lines)
 
 

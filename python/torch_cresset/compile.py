@@ -160,8 +160,6 @@ def _whole():
             op._dispatch_cache.clear()
 
 
-# Whole operators that are also pieces of others' spellings, as the tanh of a GELU.
-_PIECES = {"aten.tanh", "aten.sigmoid", "aten.erf"}
 # What PyTorch's tracer sees of those that operators.py keeps whole, and of users' own.
 _OURS = {"cresset.linear", "cresset.composite"}
 
@@ -184,7 +182,7 @@ def _partition(joint, inputs, **options):
             continue
         if _is_random(node) or (node.target is operator.getitem and _is_random(node.args[0])):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
-        elif (name in _OURS or _C.is_composite(name)) and name not in _PIECES:
+        elif name in _OURS or _C.is_saved(name):
             node.meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)
         if name in _EXTREMES and node.args[0].op == "call_function":
             node.args[0].meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)

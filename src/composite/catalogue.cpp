@@ -25,6 +25,10 @@ const Entry* find_composite(llvm::StringRef name) {
   auto it = by_name->find(name.str());
   return it == by_name->end() ? nullptr : it->second;
 }
+bool is_saved(llvm::StringRef name) {
+  const Entry* entry = find_composite(name);
+  return entry && !entry->piece;
+}
 
 namespace {
 struct Defined {

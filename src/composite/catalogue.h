@@ -27,10 +27,13 @@ struct Entry {
   double (*slope)(double) = nullptr; ///< of a gradient g · slope(y): given for those in terms of the forward's result
   std::string when;                  ///< conditions of a Filter under which it is kept by default, or ""
   std::string implicit;              ///< operator that PyTorch decomposes above the device and Python keeps whole, or ""
+  bool piece = false;                ///< also a part of others' spellings
 };
 const std::vector<Entry>& catalogue();
 /// By its name or a foreign one; null if it is neither.
 const Entry* find_composite(llvm::StringRef name);
+/// Whether a composite's results are kept for the backward; a piece is computed again there.
+bool is_saved(llvm::StringRef name);
 
 /// Makes the name of a user's composite, and of its gradient, known to those who misspell it.
 void define_composite(const std::string& name);

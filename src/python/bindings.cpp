@@ -113,7 +113,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("add_raised", &trace::add_raised, release);
   m.def("check_composites", &trace::check_composites);
   m.def("define_composite", &composite::define_composite);
-  m.def("is_composite", [](const std::string& name) { return composite::find_composite(name) != nullptr; }, "By a name of the catalogue or of one of its operators.");
+  m.def("is_saved", [](const std::string& name) { return composite::is_saved(name); }, "By a name of the catalogue or of one of its operators.");
   m.def("set_composites", &trace::set_composites, release);
   m.def("own_composites", &trace::own_composites);
   m.def("composites", &trace::composites);

@@ -86,6 +86,7 @@ CATALOGUE_MISTAKES = [
     ("- {name: aten.abs, operators: [abss]}", "aten.abs: operator 'abss' is not in ops/aten.yaml; did you mean 'abs'?"),
     ("- {name: aten.abs, operator: [abs], operators: [abs]}", "aten.abs: unknown key 'operator'; did you mean 'operators'?"),
     ("- {name: aten.abs, operators: [abs], version: 0}", "aten.abs: version is a number from 1 on, not 0"),
+    ("- {name: aten.abs, operators: [abs], piece: yes indeed}", "aten.abs: piece is true or false, not 'yes indeed'"),
     ("- {name: aten.abs, operators: [abs], backward: aten.sign}", "aten.abs: its backward 'aten.sign' is not in the catalogue"),
     ("- {name: aten.abs, operators: [abs]}\n- {name: aten.abs, operators: [abs]}", "aten.abs is listed twice"),
     ("- {name: aten.abs, operators: [abs], implicit: l1_loss}", "aten.abs: one of 'operators', 'implicit' and 'gradient_of' says where it comes from"),
