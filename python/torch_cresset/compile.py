@@ -61,12 +61,10 @@ class _Piece(torch.nn.Module):
     def __init__(self, module):
         super().__init__()
         self.graph = _Graph(module)
-        (output,) = (node for node in module.graph.nodes if node.op == "output")
-        self.single = not isinstance(output.args[0], (tuple, list))
 
     def forward(self, *inputs):
         results = self.graph(inputs)
-        return results[0] if self.single else tuple(results)
+        return results[0] if len(results) == 1 else tuple(results)
 
 
 def _split(module, not_lowered):
@@ -168,7 +166,8 @@ def _is_random(node):
     return isinstance(node.target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in node.target.tags
 
 
-# Their gradients compare the input with the extreme, which is equal to an element only if that is not computed once more.
+# Their gradients compare the input with the extreme, which is equal to an element only if that is not computed once more. (Within a program the kernels see to it:
+# keep_apart in src/cpu/rows.cpp goes by what is compared, which no operator's name says there.)
 _EXTREMES = {"aten.amax", "aten.amin", "aten.max", "aten.min", "aten.aminmax", "aten.linalg_vector_norm"}
 
 

@@ -21,8 +21,13 @@ def load_plugin(path):
     _C.load_plugin(str(pathlib.Path(path).resolve()))
 
 
-def _patterns(patterns):
-    return [patterns] if isinstance(patterns, str) else list(patterns)
+def _selection(only, except_):
+    """The patterns as text, warned of where `composites` or `interpreted` is entered."""
+    patterns = lambda given: [given] if isinstance(given, str) else list(given)
+    text = ",".join(patterns(only) + ["-" + pattern for pattern in patterns(except_)]) or "none"
+    for warning in _C.check_composites(text):
+        warnings.warn(f"cresset: {warning}", stacklevel=4)
+    return text
 
 
 @contextlib.contextmanager
@@ -34,9 +39,7 @@ def composites(only="default", except_=()):
     Blocks nest; outside of them CRESSET_COMPOSITES decides. What is pending at either end runs there. Raises ValueError for a malformed pattern,
     or a name that is no composite's; warns of one that may yet be defined, but is nearly one that is.
     """
-    text = ",".join(_patterns(only) + ["-" + pattern for pattern in _patterns(except_)]) or "none"
-    for warning in _C.check_composites(text):
-        warnings.warn(f"cresset: {warning}", stacklevel=3)
+    text = _selection(only, except_)
     before = _C.own_composites()
     _C.set_composites(text)
     try:
@@ -51,9 +54,7 @@ def interpreted(only="all", except_=()):
 
     only, except_: as in `composites`. What is pending at either end runs there. Raises and warns as it does.
     """
-    text = ",".join(_patterns(only) + ["-" + pattern for pattern in _patterns(except_)]) or "none"
-    for warning in _C.check_composites(text):
-        warnings.warn(f"cresset: {warning}", stacklevel=3)
+    text = _selection(only, except_)
     _C.interpret_composites(text)
     try:
         yield

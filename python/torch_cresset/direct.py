@@ -16,7 +16,7 @@ import torch
 
 from . import _C
 from .programs import listed
-from .recorder import _DEVICE, _replacement, recording
+from .recorder import _DEVICE, _on_device, _replacement, recording
 
 _STATEFUL = {"get_rng_state", "set_rng_state", "manual_seed", "seed", "initial_seed", "set_default_dtype", "set_default_device"}
 
@@ -44,15 +44,11 @@ def check(graph, inputs):
     return trains
 
 
-def _to_device(value):
-    return _DEVICE if isinstance(value, torch.device) and value.type == "cpu" else value
-
-
 class _FunctionRecorder(torch.fx.Interpreter):
     """Runs a graph of PyTorch's functions on device tensors; what asks for the CPU gets the device."""
 
     def placed(self, node, args, kwargs):
-        args, kwargs = (torch.fx.node.map_aggregate(v, _to_device) for v in (args, kwargs))
+        args, kwargs = (torch.fx.node.map_aggregate(v, _on_device) for v in (args, kwargs))
         name = getattr(node, "__name__", node)
         if name == "_enter_autocast" and args[0] == "cpu":
             return (_DEVICE.type, *args[1:]), kwargs
@@ -94,7 +90,8 @@ class _Training:
         return self.forward.takes(tensors)
 
     def run(self, tensors):
-        return list(_Step.apply(self, *tensors)) if self.forward.takes(tensors) else None
+        results = self.forward.run(tensors)
+        return None if results is None else list(_Step.apply(self, results, *tensors))
 
 
 _nothing = torch.empty(0, dtype=torch.uint8)  # the longest zeros so far
@@ -118,8 +115,7 @@ _SECOND = b"cresset: a compiled function has no second derivatives; leave what t
 
 class _Step(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, programs, *tensors):
-        results = programs.forward.run(list(tensors))
+    def forward(ctx, programs, results, *tensors):
         outputs, saved = results[:len(programs.differentiable)], results[len(programs.differentiable):]
         # A result that is saved shares its memory: whoever overwrites it must hear of it.
         watched = [t for t in outputs if any(s.data_ptr() <= t.data_ptr() < s.data_ptr() + s.nbytes for s in saved)]
@@ -136,7 +132,7 @@ class _Step(torch.autograd.Function):
             found = _Step.gradients(ctx, gradients)
         if torch.is_grad_enabled():  # create_graph: whoever differentiates these is told, and not given zeros
             found = [None if g is None else torch._C._functions.DelayedError(_SECOND, 1)(g.requires_grad_()) for g in found]
-        return None, *found
+        return None, None, *found
 
     @staticmethod
     def gradients(ctx, gradients):

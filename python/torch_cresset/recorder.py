@@ -48,7 +48,7 @@ _REPLACED = {"transformers.grouped_mm_fallback": _grouped_mm, "transformers.grou
 
 def _replacement(target):
     """The same function as an operator of the device."""
-    return _REPLACED.get(str(target).removesuffix(".default"), target) if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)) else target
+    return _REPLACED.get(str(target).removesuffix(".default"), target)
 
 
 class _NotLowered(Exception):
