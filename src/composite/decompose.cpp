@@ -22,20 +22,6 @@ void inline_call(Operation* op, func::FuncOp callee, SmallVectorImpl<Operation*>
   op->erase();
 }
 
-// Erases private functions that no public one needs, in one pass: asking of each function whether anybody uses it walks the module every time.
-void erase_unreachable(ModuleOp module, const SymbolTable& symbols) {
-  SmallVector<func::FuncOp> work;
-  DenseSet<Operation*> reached;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isPrivate()) work.push_back(function);
-  while (!work.empty())
-    if (auto uses = SymbolTable::getSymbolUses(work.pop_back_val().getOperation()))
-      for (SymbolTable::SymbolUse use : *uses)
-        if (auto callee = symbols.lookup<func::FuncOp>(use.getSymbolRef().getRootReference()); callee && callee.isPrivate() && reached.insert(callee).second) work.push_back(callee);
-  for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    if (function.isPrivate() && !reached.contains(function)) function.erase();
-}
-
 }  // namespace
 
 LogicalResult decompose(ModuleOp module, const std::function<bool(stablehlo::CompositeOp)>& should, Reach reach) {
@@ -74,8 +60,23 @@ LogicalResult decompose(ModuleOp module, const std::function<bool(stablehlo::Com
     }
   }
 
-  erase_unreachable(module, symbols);
+  erase_unreachable(module);
   return success();
+}
+
+// In one pass: asking of each function whether anybody uses it walks the module every time.
+void erase_unreachable(ModuleOp module) {
+  SymbolTable symbols(module);
+  SmallVector<func::FuncOp> work;
+  DenseSet<Operation*> reached;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isPrivate()) work.push_back(function);
+  while (!work.empty())
+    if (auto uses = SymbolTable::getSymbolUses(work.pop_back_val().getOperation()))
+      for (SymbolTable::SymbolUse use : *uses)
+        if (auto callee = symbols.lookup<func::FuncOp>(use.getSymbolRef().getRootReference()); callee && callee.isPrivate() && reached.insert(callee).second) work.push_back(callee);
+  for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (function.isPrivate() && !reached.contains(function)) function.erase();
 }
 
 }  // namespace cresset::composite

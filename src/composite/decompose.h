@@ -15,4 +15,7 @@ enum class Reach { Public, Everywhere };
 /// functions that nothing refers to any more are removed. Fails (with an error at the operation) on recursion.
 mlir::LogicalResult decompose(mlir::ModuleOp module, const std::function<bool(mlir::stablehlo::CompositeOp)>& should, Reach reach = Reach::Public);
 
+/// Erases private functions that no public one needs.
+void erase_unreachable(mlir::ModuleOp module);
+
 }  // namespace cresset::composite

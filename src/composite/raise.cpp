@@ -10,7 +10,6 @@
 #include "composite/raise_rows.h"
 #include "composite/raise_scalar.h"
 #include "composite/region.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace cresset::composite {
 namespace {
@@ -58,20 +57,6 @@ void wrap_products(ModuleOp module) {
   });
 }
 
-// Decompositions of composites that have become part of others.
-void remove_unused(ModuleOp module) {
-  for (bool removed = true; removed;) {
-    removed = false;
-    llvm::StringSet<> used;
-    module.walk([&](Operation* op) {
-      if (auto composite = dyn_cast<CompositeOp>(op)) used.insert(composite.getDecomposition());
-      if (auto call = dyn_cast<func::CallOp>(op)) used.insert(call.getCallee());
-    });
-    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (function.isPrivate() && function.getName().contains(".raised_") && !used.contains(function.getName())) function.erase(), removed = true;
-  }
-}
-
 }  // namespace
 
 void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references) {
@@ -101,7 +86,7 @@ void raise(ModuleOp module, RaiseReport* report, ArrayRef<Reference> references)
     raise_scalar_gradients(program, *report);
   }
   wrap_products(module);
-  remove_unused(module);
+  erase_unreachable(module);  // decompositions of composites that have become part of others
 }
 
 }  // namespace cresset::composite

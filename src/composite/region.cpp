@@ -156,7 +156,7 @@ std::vector<SmallVector<Value, 2>> cuts(const Program& program, Value v, const s
     Value u = *frontier.begin();
     Operation* op = u.getDefiningOp();
     frontier.erase(frontier.begin());
-    if (!op || (u != v && !step(op)) || (u == v && !step(op))) {
+    if (!op || !step(op)) {
       leaves.insert(u);
       if (leaves.size() > width) break;
     } else {

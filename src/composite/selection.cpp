@@ -9,7 +9,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/GlobPattern.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/SymbolTable.h"
 
 namespace cresset::composite {
 namespace {
@@ -263,11 +262,7 @@ void to_custom_calls(ModuleOp module, const std::function<bool(stablehlo::Compos
     op->replaceAllUsesWith(call);
     op.erase();
   }
-  for (bool removed = true; removed;) {
-    removed = false;
-    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (function.isPrivate() && SymbolTable::symbolKnownUseEmpty(function, module)) function.erase(), removed = true;
-  }
+  erase_unreachable(module);
 }
 
 }  // namespace cresset::composite
