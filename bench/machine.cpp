@@ -46,30 +46,24 @@ double fastest(int threads, Work work) {
 constexpr int kChains = 12;
 constexpr long kSteps = 200'000;
 
-__attribute__((target("avx512f"))) void multiply_add_avx512() {
-  __m512 x = _mm512_set1_ps(0.9999999f), y = _mm512_set1_ps(1e-7f), a[kChains];
+using Floats4 [[gnu::vector_size(16)]] = float;
+using Floats8 [[gnu::vector_size(32)]] = float;
+using Floats16 [[gnu::vector_size(64)]] = float;
+using Integers4 [[gnu::vector_size(16)]] = int;
+using Integers8 [[gnu::vector_size(32)]] = int;
+
+template <class Vector>
+[[gnu::always_inline]] inline void multiply_add() {
+  Vector x = Vector{} + 0.9999999f, y = Vector{} + 1e-7f, a[kChains];
   for (auto& v : a) v = y;
   for (long i = 0; i < kSteps; ++i)
 #pragma GCC unroll 12
-    for (auto& v : a) v = _mm512_fmadd_ps(v, x, y);
-  for (auto& v : a) sink = _mm512_cvtss_f32(v);
+    for (auto& v : a) v = v * x + y;
+  for (auto& v : a) sink = v[0];
 }
-__attribute__((target("avx2,fma"))) void multiply_add_avx2() {
-  __m256 x = _mm256_set1_ps(0.9999999f), y = _mm256_set1_ps(1e-7f), a[kChains];
-  for (auto& v : a) v = y;
-  for (long i = 0; i < kSteps; ++i)
-#pragma GCC unroll 12
-    for (auto& v : a) v = _mm256_fmadd_ps(v, x, y);
-  for (auto& v : a) sink = _mm256_cvtss_f32(v);
-}
-void multiply_add_baseline() {
-  __m128 x = _mm_set1_ps(0.9999999f), y = _mm_set1_ps(1e-7f), a[kChains];
-  for (auto& v : a) v = y;
-  for (long i = 0; i < kSteps; ++i)
-#pragma GCC unroll 12
-    for (auto& v : a) v = _mm_add_ps(_mm_mul_ps(v, x), y);
-  for (auto& v : a) sink = _mm_cvtss_f32(v);
-}
+__attribute__((target("avx512f"))) void multiply_add_avx512() { multiply_add<Floats16>(); }
+__attribute__((target("avx2,fma"))) void multiply_add_avx2() { multiply_add<Floats8>(); }
+void multiply_add_baseline() { multiply_add<Floats4>(); }
 
 // Memory on huge pages, every page written.
 class Memory {
@@ -98,18 +92,16 @@ void copy_streaming(char* to, const char* from) {
     for (size_t j = i; j < i + 64; j += 16)
       _mm_stream_ps(reinterpret_cast<float*>(to + j), _mm_load_ps(reinterpret_cast<const float*>(from + j)));
 }
-__attribute__((target("avx2"))) void read_avx2(const char* from) {
-  __m256i sums[4] = {};
+template <class Vector>
+[[gnu::always_inline]] inline void read(const char* from) {
+  Vector sums[4] = {};
   for (size_t i = 0; i < kChunk; i += sizeof sums)
-    for (int j = 0; j < 4; ++j) sums[j] = _mm256_xor_si256(sums[j], _mm256_load_si256(reinterpret_cast<const __m256i*>(from + i) + j));
-  sink = float(_mm256_extract_epi32(_mm256_xor_si256(_mm256_xor_si256(sums[0], sums[1]), _mm256_xor_si256(sums[2], sums[3])), 0));
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) sums[j] ^= reinterpret_cast<const Vector*>(from + i)[j];
+  sink = float((sums[0] ^ sums[1] ^ sums[2] ^ sums[3])[0]);
 }
-void read_baseline(const char* from) {
-  __m128 sums[4] = {};
-  for (size_t i = 0; i < kChunk; i += sizeof sums)
-    for (int j = 0; j < 4; ++j) sums[j] = _mm_xor_ps(sums[j], _mm_load_ps(reinterpret_cast<const float*>(from + i) + 4 * j));
-  sink = _mm_cvtss_f32(_mm_xor_ps(_mm_xor_ps(sums[0], sums[1]), _mm_xor_ps(sums[2], sums[3])));
-}
+__attribute__((target("avx2"))) void read_avx2(const char* from) { read<Integers8>(from); }
+void read_baseline(const char* from) { read<Integers4>(from); }
 
 // Seconds for one pass over `chunks`, shared out among the threads, when visit(offset) does one chunk.
 template <class Visit>
@@ -143,8 +135,8 @@ double copy_bandwidth(int threads, size_t bytes) {
 double read_bandwidth(int threads, size_t bytes) {
   size_t chunks = std::max<size_t>(threads, bytes / kChunk);
   Memory from(chunks * kChunk);
-  auto read = __builtin_cpu_supports("avx2") ? read_avx2 : read_baseline;
-  return 1e-9 * chunks * kChunk / seconds_of_pass(threads, chunks, [&](size_t at) { read(from.data() + at); });
+  auto visit = __builtin_cpu_supports("avx2") ? read_avx2 : read_baseline;
+  return 1e-9 * chunks * kChunk / seconds_of_pass(threads, chunks, [&](size_t at) { visit(from.data() + at); });
 }
 
 }  // namespace cresset::bench
