@@ -42,10 +42,7 @@ class _Definition:
 
     def run(self, attributes, inputs):
         """The tensors among the function's results."""
-        values, mixed = _decode(attributes)
-        args, kwargs = pytree.tree_unflatten(_fill(values["slots"], inputs), _spec(values["tree"]))
-        with _autocast(mixed):
-            results = self.function(*args, **kwargs)
+        results = _applied(self.function, (), attributes, inputs)
         flat, spec = pytree.tree_flatten(results)
         for value in flat:
             if value is not None and not isinstance(value, torch.Tensor):
@@ -88,10 +85,7 @@ class _Definition:
         return self.without[signature]
 
     def gradient_given(self, attributes, wanted, gradients, inputs):
-        values, mixed = _decode(attributes)
-        args, kwargs = pytree.tree_unflatten(_fill(values["slots"], inputs), _spec(values["tree"]))
-        with _autocast(mixed):
-            found = self.gradient(*gradients, *args, **kwargs)
+        found = _applied(self.gradient, gradients, attributes, inputs)
         found = found if isinstance(found, (tuple, list)) else (found,)
         if len(found) != len(inputs):
             raise TypeError(f"composite {self.name}: its backward returns {len(found)} gradients for {len(inputs)} tensors; give one, or None, for each")
@@ -206,6 +200,14 @@ def _fill(slots, inputs):
 @functools.lru_cache(maxsize=4096)
 def _spec(text):
     return pytree.treespec_loads(text)
+
+
+def _applied(function, before, attributes, inputs):
+    """The function of what is before the composite's arguments, and of those."""
+    values, mixed = _decode(attributes)
+    args, kwargs = pytree.tree_unflatten(_fill(values["slots"], inputs), _spec(values["tree"]))
+    with _autocast(mixed):
+        return function(*before, *args, **kwargs)
 
 
 class _autocast:

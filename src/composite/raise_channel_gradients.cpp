@@ -44,7 +44,7 @@ class ChannelGradientSearch {
   std::optional<ChannelGradient> find() {
     auto ends = values_behind(program_, root_->getResult(0), 256, [](Value v) { return shape_of(v).size() >= 2; });
     for (Value v : ArrayRef<Value>(ends).take_front(kEnds)) {
-      auto stop = [&](Value u) { return !depends_on_full(u, size_of(v)); };
+      auto stop = [&](Value u) { return !reads_full(u, size_of(v)); };
       // The farthest first: the sums are of those as well.
       auto all = cuts(program_, v, is_step, stop, 2);
       for (auto& cut : llvm::reverse(all)) {
@@ -66,14 +66,15 @@ class ChannelGradientSearch {
   ChannelNorm near_norm;
 
  private:
-  bool depends_on_full(Value v, int64_t size) {
+  // Whether one of the values that its steps begin with is full: what is full on the way may be a vector that was spread.
+  bool reads_full(Value v, int64_t size) {
     auto [known, is_new] = memory_.from_full.insert({{v, size}, false});
     if (!is_new) return known->second;
     Operation* op = v.getDefiningOp();
     bool result = false;
     if (constant_number(v)) return false;
     if (op && is_step(op))
-      for (Value operand : op->getOperands()) result |= depends_on_full(operand, size);
+      for (Value operand : op->getOperands()) result |= reads_full(operand, size);
     else result = is_float(v) && size_of(v) == size;
     return memory_.from_full[{v, size}] = result;
   }

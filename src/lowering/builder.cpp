@@ -207,8 +207,6 @@ Value Builder::dot(Value x, Value y, ArrayRef<int64_t> xc, ArrayRef<int64_t> yc,
     if (!llvm::is_contained(xb, d) && !llvm::is_contained(xc, d)) shape.push_back(shape_of(x)[d]);
   for (int64_t d = 0; d < rank_of(y); ++d)
     if (!llvm::is_contained(yb, d) && !llvm::is_contained(yc, d)) shape.push_back(shape_of(y)[d]);
-  for (int64_t d : xc)
-    if (shape_of(x)[d] == 0) return constant(0.0, element, shape);
   return create<hlo::DotGeneralOp>(RankedTensorType::get(shape, element), x, y, hlo::DotDimensionNumbersAttr::get(ops.getContext(), xb, yb, xc, yc), ArrayAttr());
 }
 Value Builder::matmul(Value x, Value y, bool transpose_x, bool transpose_y, Type element) {
@@ -216,11 +214,11 @@ Value Builder::matmul(Value x, Value y, bool transpose_x, bool transpose_y, Type
   Dims batch;
   for (int64_t d = 0; d < rank - 2; ++d) batch.push_back(d);
   return dot(x, y, {transpose_x ? rank - 2 : rank - 1}, {transpose_y ? rank - 1 : rank - 2}, batch, batch, element);
+}
+
 Value Builder::from_either_end(Value index, int64_t n) {
   return select(compare(Direction::LT, index, like(0, index)), add(index, constant(c10::Scalar(n), element_of(index), shape_of(index))), index);
 }
-}
-
 Value Builder::take(Value x, Value index, int64_t dim) {
   Dims offset, sizes(shape_of(x)), shape;
   for (int64_t d = 0; d < rank_of(x); ++d) {

@@ -372,6 +372,30 @@ void end_window() {
   trace.where.clear();
 }
 
+// A buffer that only the trace still holds may be overwritten by its cell's new value. `output_of`: each cell's.
+void alias_outputs(Graph& graph, const std::vector<Cell*>& cells, const std::vector<size_t>& output_of) {
+  if (state().holders > 0) return;
+  llvm::DenseSet<const Node*> visible;
+  llvm::DenseSet<const Cell*> computed(cells.begin(), cells.end());
+  for (Cell* c = Cell::first(); c; c = c->next()) {
+    if (c->pending() && !computed.count(c)) return;  // it may read any of them
+    if (c->content() && !c->pending()) visible.insert(c->content().node.get());
+  }
+  llvm::DenseMap<const Node*, int> input_number;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) input_number[graph.inputs[i].get()] = int(i);
+  std::vector<bool> taken(graph.inputs.size());
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Node* origin = cells[i]->origin();
+    auto it = input_number.find(origin);
+    if (it == input_number.end() || taken[it->second] || graph.aliased[output_of[i]] >= 0) continue;
+    if (visible.count(origin) || origin->buffer().use_count() != 1) continue;
+    const TensorType &from = origin->types()[0], &to = graph.outputs[output_of[i]].type();
+    if (from.dtype != to.dtype || from.numel() != to.numel()) continue;
+    graph.aliased[output_of[i]] = it->second;
+    taken[it->second] = true;
+  }
+}
+
 // Runs what the cells wait for. With an error nothing has happened: they still wait; a check that fails is thrown after the run.
 void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& checks) {
   static Counter executions("cresset.execute");
@@ -387,28 +411,7 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
   }
   for (const IndexCheck& check : checks) outputs.push_back(check.outside);
   Graph graph = make_graph(outputs);
-
-  // A buffer that only the trace still holds may be overwritten by its cell's new value.
-  llvm::DenseSet<const Node*> visible;
-  llvm::DenseSet<const Cell*> computed(cells.begin(), cells.end());
-  bool others_wait = trace.holders > 0;
-  for (Cell* c = Cell::first(); c; c = c->next()) {
-    if (c->content() && !c->pending()) visible.insert(c->content().node.get());
-    others_wait |= c->pending() && !computed.count(c);
-  }
-  llvm::DenseMap<const Node*, int> input_number;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) input_number[graph.inputs[i].get()] = int(i);
-  std::vector<bool> taken(graph.inputs.size());
-  for (size_t i = 0; i < cells.size() && !others_wait; ++i) {
-    const Node* origin = cells[i]->origin();
-    auto it = input_number.find(origin);
-    if (it == input_number.end() || taken[it->second] || graph.aliased[output_of[i]] >= 0) continue;
-    if (visible.count(origin) || origin->buffer().use_count() != 1) continue;
-    const TensorType &from = origin->types()[0], &to = outputs[output_of[i]].type();
-    if (from.dtype != to.dtype || from.numel() != to.numel()) continue;
-    graph.aliased[output_of[i]] = it->second;
-    taken[it->second] = true;
-  }
+  alias_outputs(graph, cells, output_of);
   auto program = program_for(graph, true);
   note_run(program);
 
