@@ -25,7 +25,6 @@ std::string ChannelNorm::describe() const {
   return text;
 }
 
-// The places that share a place's mean and variance.
 void for_each_place(const ChannelNorm& norm, ArrayRef<int64_t> at, const std::function<void(ArrayRef<int64_t>)>& visit) {
   SmallVector<int64_t> low(at.size(), 0), high(shape_of(norm.y));
   int64_t size = norm.kind == ChannelNorm::Group ? norm.channels() / norm.groups : 1;

@@ -21,8 +21,8 @@ struct Loss {
   Value scores, labels, y;
   Reduction reduction = None;
   bool normalises = false;  // the scores become log probabilities on the way
-  int64_t classes() const { return type_of(Value(scores)).getNumElements() / rows(); }
-  int64_t rows() const { return type_of(Value(labels)).getNumElements(); }
+  int64_t classes() const { return type_of(scores).getNumElements() / rows(); }
+  int64_t rows() const { return type_of(labels).getNumElements(); }
 };
 
 // The two values that a loss is of: floats of rows, and an integer for each row.

@@ -198,12 +198,11 @@ void outline_norm(Program& program, const RowRegion& region, const RowMatch& mat
   for (double v : probe) shifted.push_back(v - m);
   double mean_square_eps = mean_square(shifted) + match.eps;
   Value mean, rstd;
-  int how = 0;  // rstd is: 0 found, 1 the reciprocal of what was found, 2 its reciprocal root
-  int best_how = 3;
+  int how = 3;  // rstd is: 0 found, 1 the reciprocal of what was found, 2 its reciprocal root, 3 not found
   for (auto& [v, number] : numbers_above(region, probe)) {
     if (centred && close(number, m)) mean = v;
     int candidate = close(number, 1 / std::sqrt(mean_square_eps)) ? 0 : close(number, std::sqrt(mean_square_eps)) ? 1 : close(number, mean_square_eps) ? 2 : 3;
-    if (candidate < best_how) rstd = v, how = best_how = candidate;
+    if (candidate < how) rstd = v, how = candidate;
   }
   SmallVector<Value> inputs{region.x};
   for (unsigned w : match.weights) inputs.push_back(region.weights[w]);
@@ -245,7 +244,7 @@ void outline_norm(Program& program, const RowRegion& region, const RowMatch& mat
       returned[i] = e.reshape(v, shape);
     }
   };
-  // Weights with more dimensions than the row has are reshaped in front.
+  // The operator takes weights of the shape of a row.
   for (size_t i = 1; i < inputs.size(); ++i)
     if (type_of(inputs[i]).getShape() != ArrayRef<int64_t>(sizes)) return;
   program.outline(entry, attributes, inputs, outputs, extend);

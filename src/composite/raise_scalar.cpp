@@ -44,17 +44,8 @@ const Row& results_of_bounded() {
 
 Space space_of(Value v) { return {SmallVector<int64_t>(type_of(v).getShape()), {}}; }
 
-// A recovered number as it was written: the shortest decimal that is within f32's precision.
-double tidy(double v) {
-  if (std::fabs(v) < 1e-12) return 0;
-  for (int digits = 1; digits < 9; ++digits) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.*g", digits, v);
-    double rounded = std::atof(text);
-    if (std::fabs(rounded - v) <= 2e-7 * std::fabs(v)) return rounded;
-  }
-  return v;
-}
+// A recovered number as it was written, within f32's precision.
+double tidy(double v) { return std::fabs(v) < 1e-12 ? 0 : tidy_number(v, 8, 2e-7); }
 
 // A region of one varying input.
 class ScalarRegion {

@@ -40,11 +40,11 @@ double mean_square(const Row& row) {
   for (double v : row) sum += v * v;
   return sum / double(row.size());
 }
-double tidy_number(double v) {
-  for (int digits = 1; digits < 7; ++digits) {
+double tidy_number(double v, int most_digits, double precision) {
+  for (int digits = 1; digits <= most_digits; ++digits) {
     char text[32];
     std::snprintf(text, sizeof text, "%.*g", digits, v);
-    if (std::fabs(std::atof(text) - v) <= 1e-6 * std::fabs(v)) return std::atof(text);
+    if (double rounded = std::atof(text); std::fabs(rounded - v) <= precision * std::fabs(v)) return rounded;
   }
   return v;
 }

@@ -15,8 +15,8 @@ double difference(const Row& a, const Row& b, double unit);
 double largest(const Row& row);
 double mean_of(const Row& row);
 double mean_square(const Row& row);
-/// A recovered number as it was written.
-double tidy_number(double v);
+/// A recovered number as it was written: the shortest decimal within the relative precision, if it has at most so many digits.
+double tidy_number(double v, int most_digits = 6, double precision = 1e-6);
 
 /// A reduction of one value along dimensions that make rows.
 struct Anchor {
