@@ -16,6 +16,7 @@
 #include <ATen/ops/mm_meta_dispatch.h>
 #include <ATen/ops/sub_meta_dispatch.h>
 #include <ATen/ops/sum_meta_dispatch.h>
+#include <c10/util/strides.h>
 
 #include <cmath>
 
@@ -28,9 +29,7 @@ Layouts of(const at::Tensor& meta) { return {{{meta.scalar_type(), at::DimVector
 }  // namespace
 
 trace::Layout contiguous(at::IntArrayRef sizes, at::ScalarType dtype) {
-  at::DimVector strides(sizes.size(), 1);
-  for (int d = int(sizes.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * std::max<int64_t>(sizes[d + 1], 1);
-  return {{dtype, at::DimVector(sizes)}, strides, true};
+  return {{dtype, at::DimVector(sizes)}, c10::contiguous_strides(sizes), true};
 }
 trace::Layout like(const at::Tensor& t) {
   return of(at::empty_like(meta(t))).front();

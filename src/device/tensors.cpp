@@ -10,6 +10,7 @@
 #include <ATen/ops/view_as_complex_native.h>
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
+#include <c10/util/strides.h>
 #include <torch/library.h>
 
 #include <cstring>
@@ -31,11 +32,7 @@ at::Tensor make(at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<at
   at::ScalarType type = dtype.value_or(c10::get_default_dtype_as_scalartype());
   size_t bytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type));
   TORCH_CHECK(bytes < (size_t(1) << 46), "cresset: out of memory: a tensor of ", sizes, " needs ", bytes, " bytes");
-  auto t = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(c10::make_intrusive<trace::Cell>(c10::SymInt(int64_t(bytes)), trace::device_allocator(), true)),
-      c10::DispatchKeySet{c10::DispatchKey::PrivateUse1, c10::DispatchKey::AutogradPrivateUse1, c10::DispatchKey::ADInplaceOrView}, c10::scalarTypeToTypeMeta(type));
-  t.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
-  return t;
+  return trace::new_tensor(bytes, type, sizes, strides);
 }
 
 at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
@@ -45,9 +42,7 @@ at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides, std::op
 at::Tensor empty(at::IntArrayRef sizes, std::optional<at::ScalarType> dtype, std::optional<at::Layout>, std::optional<at::Device> where, std::optional<bool>,
                  std::optional<at::MemoryFormat> format) {
   for (int64_t n : sizes) TORCH_CHECK(n >= 0, "Trying to create tensor with negative dimension ", n, ": ", sizes);
-  at::DimVector strides(sizes.size(), 1);
-  for (int d = int(sizes.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * std::max<int64_t>(sizes[d + 1], 1);
-  auto t = make(sizes, strides, dtype, where);
+  auto t = make(sizes, c10::contiguous_strides(sizes), dtype, where);
   if (format && *format != at::MemoryFormat::Contiguous) t.unsafeGetTensorImpl()->empty_tensor_restride(*format);
   return t;
 }
@@ -57,8 +52,7 @@ at::Tensor zero_tensor(at::IntArrayRef sizes, std::optional<at::ScalarType> dtyp
 }
 
 const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef sizes, std::optional<at::MemoryFormat> format) {
-  at::DimVector strides(sizes.size(), 1);
-  for (int d = int(sizes.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * std::max<int64_t>(sizes[d + 1], 1);
+  auto strides = c10::contiguous_strides(sizes);
   size_t bytes = at::detail::computeStorageNbytes(sizes, strides, self.itemsize(), self.storage_offset());
   if (bytes > self.storage().nbytes()) trace::Cell::of(self).resize(bytes);
   self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);

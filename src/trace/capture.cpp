@@ -32,11 +32,8 @@ Capture& capture() {
 }
 
 at::Tensor device_tensor(BufferPtr buffer, const TensorType& type, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset, at::ScalarType dtype) {
-  auto t = at::empty({0}, at::TensorOptions().dtype(dtype).device(at::Device(c10::DeviceType::PrivateUse1, 0)));
-  auto cell = c10::make_intrusive<Cell>(c10::SymInt(int64_t(buffer->size())), device_allocator(), true);
-  cell->materialise(NodeFactory::input(std::move(buffer), type));
-  t.unsafeGetTensorImpl()->set_storage_keep_dtype(c10::Storage(std::move(cell)));
-  t.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  auto t = new_tensor(buffer->size(), dtype, sizes, strides);
+  Cell::of(t).materialise(NodeFactory::input(std::move(buffer), type));
   t.unsafeGetTensorImpl()->set_storage_offset(offset);
   return t;
 }

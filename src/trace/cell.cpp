@@ -217,14 +217,17 @@ void write(const at::Tensor& t, Value v) {
   cell.set_content(make_value(builtin::window_write, {base, v}, {list(t.sizes()), list(t.strides()), t.storage_offset()}, std::move(type)));
 }
 
-at::Tensor make_tensor(Value v, at::IntArrayRef strides) {
-  auto sizes = at::DimVector(v.type().sizes);
+at::Tensor new_tensor(size_t bytes, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides) {
   auto t = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(c10::make_intrusive<Cell>(c10::SymInt(v.type().numel() * int64_t(c10::elementSize(v.type().dtype))), device_allocator(), true)),
-      c10::DispatchKeySet{c10::DispatchKey::PrivateUse1, c10::DispatchKey::AutogradPrivateUse1, c10::DispatchKey::ADInplaceOrView},
-      c10::scalarTypeToTypeMeta(v.type().dtype));
+      c10::Storage(c10::make_intrusive<Cell>(c10::SymInt(int64_t(bytes)), device_allocator(), true)),
+      c10::DispatchKeySet{c10::DispatchKey::PrivateUse1, c10::DispatchKey::AutogradPrivateUse1, c10::DispatchKey::ADInplaceOrView}, c10::scalarTypeToTypeMeta(dtype));
   t.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
-  if (v.type().numel() > 0) write(t, std::move(v));
+  return t;
+}
+at::Tensor make_tensor(Value v, at::IntArrayRef strides) {
+  const TensorType& type = v.type();
+  auto t = new_tensor(size_t(type.numel()) * c10::elementSize(type.dtype), type.dtype, type.sizes, strides);
+  if (type.numel() > 0) write(t, std::move(v));
   return t;
 }
 

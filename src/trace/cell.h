@@ -59,6 +59,8 @@ class Cell final : public c10::StorageImpl {
 Value read(const at::Tensor& t);
 /// Replaces what the window shows; converts dtype and broadcasts as copy_ does.
 void write(const at::Tensor& t, Value v);
+/// A tensor over a new, empty cell.
+at::Tensor new_tensor(size_t bytes, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides);
 /// A new tensor over a new cell that holds `v`; `strides` are dense (maybe permuted), as a meta function gave them.
 at::Tensor make_tensor(Value v, at::IntArrayRef strides);
 
