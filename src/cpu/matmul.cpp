@@ -319,8 +319,10 @@ class MatmulEmitter {
       for (int64_t j = 0; j < s_.n % nr_; ++j) b_.CreateStore(b_.CreateLoad(p_.unit, b_.CreateInBoundsGEP(p_.unit, panel, k_.add(k_.mul(k, end_->nr), k_.i64(j)))), turned_column(j, k));
     });
   }
-  IRs dots(ArrayRef<IR> rows, IR count) {
+  IRs dots(Panels& p, const Block& at, IR m, IR n) {
+    k_.loop(k_.i64(0), parts_of(at.k), [&](IR part) { care_for_b(p, at, m, n, part); });
     int64_t columns = s_.n % nr_;
+    IRs rows = rows_in_place(at, m);
     auto add = [&](IR k, ArrayRef<IR> sums, int lanes) {
       auto load = [&](IR address) { return b_.CreateAlignedLoad(k_.vector(p_.type, lanes), address, llvm::Align(p_.bytes)); };
       IRs x, next;
@@ -331,94 +333,98 @@ class MatmulEmitter {
       }
       return next;
     };
-    IR whole = b_.CreateAnd(count, k_.i64(-int64_t(p_.lanes)));
+    IR whole = b_.CreateAnd(at.k, k_.i64(-int64_t(p_.lanes)));
     IRs sums = k_.loop(k_.i64(0), whole, p_.lanes, IRs(mr_ * columns, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes))), [&](IR k, ArrayRef<IR> sums) { return add(k, sums, p_.lanes); });
     for (IR& sum : sums) sum = k_.fold(sum, p_.lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
-    sums = k_.loop(whole, count, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
-    IRs result = end_->zeros();
+    sums = k_.loop(whole, at.k, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
+    IRs result = p.zeros();
     for (int64_t i = 0; i < mr_; ++i)
       for (int64_t j = 0; j < columns; ++j) {
-        IR& row = result[i * end_->vectors + j / end_->lanes];
-        row = b_.CreateInsertElement(row, sums[i * columns + j], j % end_->lanes);
+        IR& row = result[i * p.vectors + j / p.lanes];
+        row = b_.CreateInsertElement(row, sums[i * columns + j], j % p.lanes);
       }
     return result;
   }
 
+  // What one block of K adds to a tile of C, which is written when it is complete.
   void tile(Panels& p, const Block& at, IR m, IR n) {
-    auto* vector = k_.vector(p.type, p.lanes);
-    IR packed = in_place_ ? nullptr : panel_a(m), memory = sums_of(p, m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin);
-    IR complete = b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end);
-    int64_t parts = parts_of_tile();
-    auto care_for_b = [&](IR part) {
-      if (packs_ahead()) pack_part(at, n, b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(m, k_.i64(mr_)), parts_of(at.k)), part));
-      else if (asks_for_b() && &p == &p_) prefetch_b(at, b_.CreateAdd(k_.mul(b_.CreateUDiv(m, k_.i64(mr_)), parts), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
-    };
+    IR memory = sums_of(p, m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin), complete = is_split() ? b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end) : b_.getTrue();
     if (p_.grid) {
-      k_.loop(k_.i64(0), k_.i64(parts), care_for_b);
-      p_.multiply_tiles(p_.packed_tiles(packed), panel_b(at, n), at.k, memory, nr_ * p_.bytes, is_split() ? b_.CreateNot(first) : b_.getFalse());
-      return by_rows() ? void() : k_.when(is_split() ? complete : b_.getTrue(), [&] { write(p, at, m, n, memory); });
+      k_.loop(k_.i64(0), k_.i64(parts_of_tile()), [&](IR part) { care_for_b(p, at, m, n, part); });
+      p_.multiply_tiles(p_.packed_tiles(panel_a(m)), panel_b(at, n), at.k, memory, nr_ * p_.bytes, is_split() ? b_.CreateNot(first) : b_.getFalse());
+    } else {
+      if (keeps_block())
+        for (int64_t at = 0; at < mr_ * p.nr * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
+      ask_for_result(p, at, m, n, complete);
+      IRs sums = by_dots(p) ? dots(p, at, m, n) : products(p, at, m, n);
+      k_.when(is_split() ? first : b_.getTrue(), [&] { keep(p, sums, memory, false); });
+      if (is_split()) k_.when(b_.CreateNot(first), [&] { keep(p, sums, memory, true); });
     }
-    IRs rows;  // of A itself
-    for (int64_t i = 0; in_place_ && i < mr_; ++i) {
+    if (!by_rows()) k_.when(complete, [&] { write(p, at, m, n, memory); });
+  }
+
+  void care_for_b(Panels& p, const Block& at, IR m, IR n, IR part) {
+    IR tile = b_.CreateUDiv(m, k_.i64(mr_));
+    if (packs_ahead()) pack_part(at, n, b_.CreateAdd(b_.CreateMul(tile, parts_of(at.k)), part));
+    else if (asks_for_b() && &p == &p_) prefetch_b(at, b_.CreateAdd(k_.mul(tile, parts_of_tile()), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+  }
+  // Of A itself.
+  IRs rows_in_place(const Block& at, IR m) {
+    IRs rows;
+    for (int64_t i = 0; i < mr_; ++i) {
       IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i));
       if (!s_.divides_rows(mr_)) row = k_.min(row, k_.i64(s_.m - 1));
       rows.push_back(b_.CreateInBoundsGEP(p_.unit, s_.a, s_.a_offset(at.batch, row, at.k0)));
     }
-    // The next rows, or those of the next step along K, come from memory while the first panel is multiplied by these.
-    IR below = nullptr;
-    if (in_place_) {
-      IR next = k_.add(m, k_.i64(mr_)), is_last = b_.CreateICmpSGE(next, at.m);
-      below = s_.a_offset(at.batch, b_.CreateAdd(at.m0, b_.CreateSelect(is_last, k_.i64(0), next)), b_.CreateSelect(is_last, b_.CreateAdd(at.k0, at.k), at.k0));
-      below = b_.CreateSub(below, s_.a_offset(at.batch, b_.CreateAdd(at.m0, m), at.k0));
-    }
+    return rows;
+  }
+  // How far below these rows the next ones lie, or those of the next step along K.
+  IR distance_below(const Block& at, IR m) {
+    IR next = k_.add(m, k_.i64(mr_)), is_last = b_.CreateICmpSGE(next, at.m);
+    IR below = s_.a_offset(at.batch, b_.CreateAdd(at.m0, b_.CreateSelect(is_last, k_.i64(0), next)), b_.CreateSelect(is_last, b_.CreateAdd(at.k0, at.k), at.k0));
+    return b_.CreateSub(below, s_.a_offset(at.batch, b_.CreateAdd(at.m0, m), at.k0));
+  }
+  IRs products(Panels& p, const Block& at, IR m, IR n) {
+    int64_t length = length_of_part();
+    IRs rows = in_place_ ? rows_in_place(at, m) : IRs();
+    IR packed = in_place_ ? nullptr : panel_a(m), below = in_place_ ? distance_below(at, m) : nullptr;
+    // Rows read in place come from memory: the next ones are asked for while the first panel is multiplied by these.
     auto ask_for_a = [&](IR k) {
       for (IR row : rows)
-        for (int64_t i = 0; i < length_of_part(); i += 64 / p_.bytes) k_.prefetch(b_.CreateGEP(p_.unit, row, b_.CreateAdd(below, k_.add(k, k_.i64(i)))), false, 2);
+        for (int64_t i = 0; i < length; i += 64 / p_.bytes) k_.prefetch(b_.CreateGEP(p_.unit, row, b_.CreateAdd(below, k_.add(k, k_.i64(i)))), false, 2);
     };
-    auto element = [&](int64_t i, IR k) {
-      return in_place_ ? b_.CreateInBoundsGEP(p_.unit, rows[i], k) : b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(k, mr_), k_.i64(i)));
-    };
-    if (keeps_block())
-      for (int64_t at = 0; at < mr_ * p.nr * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
-    // A large result is not written where it was found: a first convolution of 12 MB gains a twentieth if its lines are asked for.
-    bool writes_memory = (s_.groups == MatmulSpec::Rows ? 1 : s_.batch) * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondL2;
-    if (s_.prefetch && !by_rows() && (s_.streams > 1 || writes_memory)) {
-      // The last element of each line: where rows begin within a line, its first ones came with the panel before.
-      constexpr int64_t kLine = 16;
-      auto ask = [&] {
-        for (int64_t i = 0; i < mr_; ++i)
-          for (int64_t j = 0; j < p.nr; j += kLine)
-            for (bool to_write : {false, true})
-              if (!to_write || writes_memory)
-                s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), k_.add(b_.CreateAdd(at.n0, n), k_.i64(std::min(j + kLine, p.nr) - 1)), to_write);
-      };
-      if (is_split()) k_.when(complete, ask);
-      else ask();
-    }
-    int64_t length = length_of_part();
-    if (by_dots(p)) k_.loop(k_.i64(0), parts_of(at.k), care_for_b);
-    IRs sums = by_dots(p) ? dots(rows, at.k) : k_.loop(k_.i64(0), at.k, length, p.zeros(), [&](IR k, ArrayRef<IR> sums) {
-      care_for_b(b_.CreateUDiv(k, k_.i64(length)));
+    return k_.loop(k_.i64(0), at.k, length, p.zeros(), [&](IR k, ArrayRef<IR> sums) {
+      care_for_b(p, at, m, n, b_.CreateUDiv(k, k_.i64(length)));
       if (in_place_) k_.when(b_.CreateICmpEQ(n, k_.i64(0)), [&] { ask_for_a(k); });
       IR begin = b_.CreateUDiv(k, k_.i64(p_.depth));
-      auto further = [&](int64_t i, IR u) { return element(i, b_.CreateAdd(begin, u)); };
-      return p.multiply(further, p.vector_at(panel_b(at, n), k_.mul(begin, p.nr), 0), k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()));
+      auto element = [&](int64_t i, IR u) {
+        IR at = b_.CreateAdd(begin, u);
+        return in_place_ ? b_.CreateInBoundsGEP(p_.unit, rows[i], at) : b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(at, mr_), k_.i64(i)));
+      };
+      return p.multiply(element, p.vector_at(panel_b(at, n), k_.mul(begin, p.nr), 0), k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()));
     });
-    auto keep = [&](bool add) {
-      for (auto [i, sum] : llvm::enumerate(sums)) {
-        IR address = p.vector_at(memory, k_.i64(0), i), x = sum;
-        if (IR old = add ? b_.CreateAlignedLoad(vector, address, llvm::Align(16)) : nullptr) x = p_.type->isFloatingPointTy() ? b_.CreateFAdd(old, x) : b_.CreateAdd(old, x);
-        b_.CreateAlignedStore(x, address, llvm::Align(16));
-      }
-    };
-    if (!is_split()) {
-      keep(false);
-      return by_rows() ? void() : write(p, at, m, n, memory);
+  }
+  // A large result is not written where it was found: a first convolution of 12 MB gains a twentieth if its lines are asked for.
+  void ask_for_result(Panels& p, const Block& at, IR m, IR n, IR complete) {
+    constexpr int64_t kLine = 16;
+    bool writes_memory = (s_.groups == MatmulSpec::Rows ? 1 : s_.batch) * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondL2;
+    if (!s_.prefetch || by_rows() || (s_.streams <= 1 && !writes_memory)) return;
+    // The last element of each line: where rows begin within a line, its first ones came with the panel before.
+    k_.when(complete, [&] {
+      for (int64_t i = 0; i < mr_; ++i)
+        for (int64_t j = 0; j < p.nr; j += kLine)
+          for (bool to_write : {false, true})
+            if (!to_write || writes_memory)
+              s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), k_.add(b_.CreateAdd(at.n0, n), k_.i64(std::min(j + kLine, p.nr) - 1)), to_write);
+    });
+  }
+  void keep(Panels& p, ArrayRef<IR> sums, IR memory, bool add) {
+    auto* vector = k_.vector(p.type, p.lanes);
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      IR address = p.vector_at(memory, k_.i64(0), i), x = sum;
+      if (IR old = add ? b_.CreateAlignedLoad(vector, address, llvm::Align(16)) : nullptr) x = p.type->isFloatingPointTy() ? b_.CreateFAdd(old, x) : b_.CreateAdd(old, x);
+      b_.CreateAlignedStore(x, address, llvm::Align(16));
     }
-    k_.when(first, [&] { keep(false); });
-    k_.when(b_.CreateNot(first), [&] { keep(true); });
-    if (by_rows()) return;
-    k_.when(complete, [&] { write(p, at, m, n, memory); });
   }
 
   IR columns_of_tile(const Panels& p, const Block& at, IR n) {
