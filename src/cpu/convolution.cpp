@@ -547,7 +547,7 @@ llvm::Error emit_convolution(KernelContext& c) {
   };
   bool by_planes = product_shape(op) && op.getDimensionNumbers().getOutputBatchDimension() == 0;
   if (by_planes && is_depthwise(g, c.k.target)) {
-    emit_depthwise(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
+    (is_depthwise_in_place(g, c.k.target) ? emit_depthwise_in_place : emit_depthwise)(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
   } else if (by_planes && is_winograd(g, c.k)) {
     emit_winograd(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
   } else if (product_shape(op) && !by_planes && is_depthwise_gradient(g, c.k.target)) {

@@ -1,5 +1,5 @@
 // The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp), for 3 x 3
-// windows Winograd's (winograd.cpp) and, where each group has one input feature, direct ones (depthwise.cpp, depthwise_gradient.cpp).
+// windows Winograd's (winograd.cpp) and, where each group has one input feature, direct ones (depthwise.cpp, depthwise_in_place.cpp, depthwise_gradient.cpp).
 #pragma once
 
 #include <vector>
@@ -41,6 +41,9 @@ using StorePositions = std::function<void(IR image, IR feature, IR position, IR 
 /// Whether emit_depthwise does it.
 bool is_depthwise(const Geometry& g, const Target& target);
 void emit_depthwise(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
+/// Whether emit_depthwise_in_place does it, which pads nothing: some images of two dimensions.
+bool is_depthwise_in_place(const Geometry& g, const Target& target);
+void emit_depthwise_in_place(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
 /// Whether emit_depthwise_gradient does it: the gradient of such a convolution's kernel, features first.
 bool is_depthwise_gradient(const Geometry& g, const Target& target);
 void emit_depthwise_gradient(KernelContext& c, const Geometry& g, IR input, IR kernel);
