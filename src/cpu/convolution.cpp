@@ -189,17 +189,24 @@ class ImplicitProduct {
   };
   Lanes lanes_at(IR group, IR n, int lanes) {
     auto splat = [&](int64_t v) { return k_.splat(k_.i64(v), lanes); };
+    // 32 bits are divided by a fraction of the instructions that 64 are.
+    auto* narrow = k_.vector(g_.images * image_size_ < INT32_MAX / 2 ? b_.getInt32Ty() : b_.getInt64Ty(), lanes);
+    auto divide = [&](IR x, int64_t by) {
+      auto* size = llvm::ConstantInt::get(narrow, by);
+      return std::pair(b_.CreateUDiv(x, size), b_.CreateURem(x, size));
+    };
+    auto wide = [&](IR x) { return b_.CreateZExt(x, k_.vector(b_.getInt64Ty(), lanes)); };
     IR all = along(n, lanes);
-    Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), b_.CreateUDiv(all, splat(image_size_)), {}, nullptr, nullptr};
-    IR position = b_.CreateURem(all, splat(image_size_));
+    auto [image, position] = divide(b_.CreateTrunc(all, narrow), image_size_);
+    Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), wide(image), {}, nullptr, nullptr};
     if (g_.batch_groups > 1) result.image = b_.CreateAdd(result.image, k_.splat(k_.mul(group, g_.images), lanes));
     result.image = b_.CreateMul(result.image, splat(g_.in_image));
     result.origin.resize(g_.axes.size());
     for (size_t d = g_.axes.size(); d-- > 0;) {
       const Axis& a = g_.axes[d];
-      IR i = d ? b_.CreateURem(position, splat(a.out)) : position;
-      if (d) position = b_.CreateUDiv(position, splat(a.out));
-      result.origin[d] = b_.CreateSub(b_.CreateMul(i, splat(a.step)), splat(a.low));
+      IR i = position;
+      if (d) std::tie(position, i) = divide(position, a.out);
+      result.origin[d] = b_.CreateSub(b_.CreateMul(wide(i), splat(a.step)), splat(a.low));
     }
     IR inside = result.exists, offset = result.image;
     for (auto [a, x] : llvm::zip(g_.axes, result.origin)) {
