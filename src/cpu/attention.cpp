@@ -177,13 +177,7 @@ IR AttentionEmitter::visible_keys(IR row, IR n0, IR seen) {
 }
 IR AttentionEmitter::is_visible(IR column, IR visible) {
   auto narrow = [&](IR x) { return b_.CreateTrunc(x, b_.getInt32Ty()); };
-  return b_.CreateICmpSLT(counted(narrow(column), s_.lanes), k_.splat(narrow(visible), s_.lanes));
-}
-// first, first + 1, …
-IR AttentionEmitter::counted(IR first, int lanes) {
-  SmallVector<llvm::Constant*> steps;
-  for (int i = 0; i < lanes; ++i) steps.push_back(llvm::ConstantInt::get(first->getType(), i));
-  return b_.CreateAdd(k_.splat(first, lanes), llvm::ConstantVector::get(steps));
+  return b_.CreateICmpSLT(k_.sequence(narrow(column), s_.lanes), k_.splat(narrow(visible), s_.lanes));
 }
 // As cresset.random_bits of [batch, heads, queries rounded up to 4, keys] with as many keys between words of a block.
 std::array<IR, 4> AttentionEmitter::kept(IR head, IR row, IR n0, IR column) {
@@ -192,7 +186,7 @@ std::array<IR, 4> AttentionEmitter::kept(IR head, IR row, IR n0, IR column) {
   IR block = k_.mul(b_.CreateAdd(k_.mul(head, ceil_div(scores_.m, 4)), b_.CreateUDiv(row, k_.i64(4))), scores_.n);
   IR first = b_.CreateAdd(b_.CreateAdd(offset_, block), b_.CreateAdd(n0, column));
   double limit = std::ceil(std::ldexp(dropout_, 32));
-  auto words = emit_philox(k_, counted(first, s_.lanes), seed_);
+  auto words = emit_philox(k_, k_.sequence(first, s_.lanes), seed_);
   for (int i = 0; i < 4; ++i)
     kept[i] = limit >= 0x1p32 ? llvm::Constant::getNullValue(k_.vector(b_.getInt1Ty(), s_.lanes)) : b_.CreateICmpUGE(words[i], llvm::ConstantInt::get(words[i]->getType(), uint64_t(limit)));
   return kept;

@@ -95,7 +95,6 @@ class AttentionEmitter {
   double scale_ = 1;
 
  private:
-  IR counted(IR first, int lanes);
   std::pair<IR, IR> place(IR head);
   IR masked(IR score, IR head, IR row, IR column);
 };

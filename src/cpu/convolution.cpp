@@ -196,7 +196,7 @@ class ImplicitProduct {
       return std::pair(b_.CreateUDiv(x, size), b_.CreateURem(x, size));
     };
     auto wide = [&](IR x) { return b_.CreateZExt(x, k_.vector(b_.getInt64Ty(), lanes)); };
-    IR all = along(n, lanes);
+    IR all = k_.sequence(n, lanes);
     auto [image, position] = divide(b_.CreateTrunc(all, narrow), image_size_);
     Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), wide(image), {}, nullptr, nullptr};
     if (g_.batch_groups > 1) result.image = b_.CreateAdd(result.image, k_.splat(k_.mul(group, g_.images), lanes));
@@ -215,7 +215,7 @@ class ImplicitProduct {
       offset = b_.CreateAdd(offset, b_.CreateMul(x, splat(a.in_stride)));
     }
     result.inside = b_.CreateAndReduce(inside);
-    IR first = b_.CreateExtractElement(offset, uint64_t(0)), steps = along(k_.i64(0), lanes);
+    IR first = b_.CreateExtractElement(offset, uint64_t(0)), steps = k_.sequence(k_.i64(0), lanes);
     result.run = g_.axes.empty() ? static_cast<IR>(b_.getFalse())
                                  : b_.CreateAndReduce(b_.CreateICmpEQ(offset, b_.CreateAdd(k_.splat(first, lanes), b_.CreateMul(steps, splat(g_.axes.back().step * g_.axes.back().in_stride)))));
     result.first = first;
@@ -418,7 +418,7 @@ class ImplicitProduct {
   }
   // The lanes that are neighbours of the first one, and those of the last one.
   std::array<IR, 2> mask_of_rows(IR valid, IR offset, int lanes) {
-    IR first = b_.CreateICmpEQ(offset, along(b_.CreateExtractElement(offset, uint64_t(0)), lanes));
+    IR first = b_.CreateICmpEQ(offset, k_.sequence(b_.CreateExtractElement(offset, uint64_t(0)), lanes));
     return {k_.mask(b_.CreateAnd(valid, first), g_.in_type), k_.mask(b_.CreateAnd(valid, b_.CreateNot(first)), g_.in_type)};
   }
   IR load_two_rows(IR base, IR first, IR last, const std::array<IR, 2>& masks, int lanes) {
@@ -464,7 +464,7 @@ class ImplicitProduct {
     IR base = channel_base(p.batch, channel);
     k_.loop(k_.i64(0), p.k, p.lanes, [&](IR u) {
       // The input's elements under the window at position 0; a window that ends within the vector ends the block.
-      auto places = along(k_.add(first, u), p.lanes);
+      auto places = k_.sequence(k_.add(first, u), p.lanes);
       IR exists = b_.CreateICmpULT(places, k_.splat(k_.add(first, p.k), p.lanes)), offset = llvm::Constant::getNullValue(places->getType());
       SmallVector<IR> origin(g_.axes.size());
       for (size_t d = g_.axes.size(); d-- > 0;) {
@@ -514,11 +514,6 @@ class ImplicitProduct {
     for (auto [i, a] : llvm::enumerate(g_.axes))
       if (a.dilation != 1 || a.base_dilation != 1 || (i > 0 && a.in != a.window)) return false;
     return g_.is_dense(&Axis::in, &Axis::in_stride);
-  }
-  IR along(IR first, int lanes) {
-    SmallVector<llvm::Constant*> steps;
-    for (int i = 0; i < lanes; ++i) steps.push_back(b_.getInt64(i));
-    return b_.CreateAdd(k_.splat(first, lanes), llvm::ConstantVector::get(steps));
   }
 
   IR channel_base(IR group, IR channel) {

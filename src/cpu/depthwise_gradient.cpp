@@ -42,7 +42,7 @@ class DepthwiseGradientEmitter {
     return k_.loop(k_.i64(0), k_.i64(x_.window), lanes_, zeros, [&](IR column, ArrayRef<IR> stripe) {
       auto* ints = k_.vector(b_.getInt32Ty(), lanes_);
       auto splat = [&](int64_t v) { return llvm::ConstantInt::get(ints, uint64_t(v), true); };
-      auto counted = [&](IR from) { return b_.CreateAdd(k_.splat(b_.CreateTrunc(from, b_.getInt32Ty()), lanes_), steps()); };
+      auto counted = [&](IR from) { return k_.sequence(b_.CreateTrunc(from, b_.getInt32Ty()), lanes_); };
       IR in_window = b_.CreateICmpSLT(counted(column), splat(x_.window)), mask = k_.mask(in_window, g_.kernel_type);
       std::vector<IRs> masks(x_.out);
       IRs starts;
@@ -78,11 +78,6 @@ class DepthwiseGradientEmitter {
         });
       });
     });
-  }
-  IR steps() {
-    SmallVector<llvm::Constant*> values;
-    for (int i = 0; i < lanes_; ++i) values.push_back(b_.getInt32(uint32_t(i)));
-    return llvm::ConstantVector::get(values);
   }
 
   KernelContext& c_;

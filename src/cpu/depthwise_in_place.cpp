@@ -134,13 +134,11 @@ class InPlaceEmitter {
   int64_t begin_of(int64_t shift) const { return x_.step == 2 ? shift / 2 * 2 : shift; }
   Vectors masks_of(IR column) {
     Vectors masks;
-    SmallVector<llvm::Constant*> steps;
-    for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt32(i));
     for (int64_t j = 0; j < x_.window; ++j)
       for (int64_t part = 0; part < x_.step; ++part) {
         int64_t begin = begin_of(j * x_.dilation) + part * lanes_;
         if (masks.count(begin)) continue;
-        IR at = b_.CreateAdd(k_.splat(b_.CreateTrunc(first_of(column, begin), b_.getInt32Ty()), lanes_), llvm::ConstantVector::get(steps));
+        IR at = k_.sequence(b_.CreateTrunc(first_of(column, begin), b_.getInt32Ty()), lanes_);
         masks[begin] = k_.mask(b_.CreateICmpULT(at, k_.splat(b_.getInt32(uint32_t(x_.in)), lanes_)), g_.in_type);
       }
     return masks;

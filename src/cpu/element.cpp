@@ -65,11 +65,7 @@ Index constant_index(KernelEmitter& k, int64_t position) { return {k.i64(positio
 
 IR ElementEmitter::as_lanes(const Index& x) {
   if (x.lanes) return x.lanes;
-  IR base = k_.splat(x.base, lanes_);
-  if (lanes_ == 1 || x.step == 0) return base;
-  SmallVector<llvm::Constant*> steps;
-  for (int i = 0; i < lanes_; ++i) steps.push_back(k_.b.getInt64(i * x.step));
-  return k_.b.CreateAdd(base, llvm::ConstantVector::get(steps));
+  return lanes_ == 1 || x.step == 0 ? k_.splat(x.base, lanes_) : k_.sequence(x.base, lanes_, x.step);
 }
 
 Index ElementEmitter::plus(const Index& x, const Index& y) {
@@ -304,11 +300,7 @@ IR ElementEmitter::emit_random_bits(CompositeOp op, const Indices& at) {
   int64_t spacing = spacing_of_random_bits(op);
   Index flat = offset(shaped(op->getResult(0)).getShape(), at);
   bool in_a_row = !flat.lanes && flat.step == 1;
-  auto blocks = [&](IR from, int count) {
-    SmallVector<llvm::Constant*> steps;
-    for (int i = 0; i < count; ++i) steps.push_back(b.getInt64(i));
-    return b.CreateAdd(k_.splat(b.CreateAdd(from, first), count), llvm::ConstantVector::get(steps));
-  };
+  auto blocks = [&](IR from, int count) { return k_.sequence(b.CreateAdd(from, first), count); };
   if (in_a_row && lanes_ % (4 * spacing) == 0 && flat.multiple % (4 * spacing) == 0) {
     IR from = b.CreateUDiv(flat.base, k_.i64(4));
     IRs words;

@@ -287,6 +287,12 @@ IR KernelEmitter::fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> comb
   return lanes > 1 ? b.CreateExtractElement(vector, uint64_t(0)) : vector;
 }
 
+IR KernelEmitter::sequence(IR first, int lanes, int64_t step) {
+  llvm::SmallVector<llvm::Constant*> steps;
+  for (int i = 0; i < lanes; ++i) steps.push_back(llvm::ConstantInt::get(first->getType(), i * step));
+  return b.CreateAdd(splat(first, lanes), llvm::ConstantVector::get(steps));
+}
+
 IR KernelEmitter::concatenate(IRs vectors) {
   while (vectors.size() > 1) {
     llvm::SmallVector<int> order(2 * llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements());

@@ -94,6 +94,8 @@ class KernelEmitter {
   IR add(IR x, IR y);
   IR mul(IR x, int64_t y);
   IR min(IR x, IR y);  // signed
+  /// first, first + step, first + 2 step, …
+  IR sequence(IR first, int lanes, int64_t step = 1);
   /// The vector with its lanes `by` further on; what comes from beyond its ends is anything.
   IR moved(IR vector, IR by);
   /// The lanes of a vector made one, half by half.

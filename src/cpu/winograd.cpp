@@ -141,7 +141,7 @@ class WinogradEmitter {
           IR line = k_.add(top, k_.i64(i)), inside = b_.CreateICmpULT(line, k_.i64(y.in));
           offsets.push_back(k_.add(k_.add(base, k_.mul(line, y.in_stride)), left));
           for (int64_t shift : shifts) {
-            IR at = lanes_from(k_.add(left, k_.i64(shift)));
+            IR at = k_.sequence(k_.add(left, k_.i64(shift)), lanes_);
             masks.push_back(k_.mask(b_.CreateAnd(b_.CreateICmpULT(at, k_.splat(k_.i64(x.in), lanes_)), k_.splat(inside, lanes_)), g_.in_type));
           }
         }
@@ -163,11 +163,6 @@ class WinogradEmitter {
   }
   IR input_panel(int64_t place, IR channel, IR tile) {
     return scratch(inputs_, k_.add(k_.i64(place * places_pitch_), k_.add(k_.mul(channel, tiles_pitch_), tile)));
-  }
-  IR lanes_from(IR first) {
-    SmallVector<llvm::Constant*> steps;
-    for (int i = 0; i < lanes_; ++i) steps.push_back(b_.getInt64(i));
-    return b_.CreateAdd(k_.splat(first, lanes_), llvm::ConstantVector::get(steps));
   }
   IR every_second(IR x, IR y, int first) {
     SmallVector<int> picked;
