@@ -158,7 +158,8 @@ def test_gradient_of_the_mask(blocks, mask, dtype, heads, dropout):
     with torch_cresset.composites(only="none"):
         for a, b in zip(ours, gradients("cresset")):
             # The other road rounds weights and their gradients to bf16, which what is left of their difference shows: by 2^-9 of each of the two terms.
-            torch.testing.assert_close(a, b, **({"rtol": 1.6e-2, "atol": 2**-8 * b.abs().max().item()} if dtype == torch.bfloat16 else {}))
+            # In f32 either road adds up to 600 products in an order of its own and may be as far from the exact sum as PyTorch's defaults say: from each other twice that.
+            torch.testing.assert_close(a, b, **({"rtol": 1.6e-2, "atol": 2**-8 * b.abs().max().item()} if dtype == torch.bfloat16 else {"rtol": 2.6e-6, "atol": 2e-5}))
     if not dropout and dtype == torch.float32:  # eager rounds the weights to bf16
         for a, b in zip(ours, gradients("cpu")):
             torch.testing.assert_close(a, b)
