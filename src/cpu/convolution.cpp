@@ -406,9 +406,7 @@ class ImplicitProduct {
     return halves;
   }
   IR load_every_second(IR base, IR first, const std::array<IR, 2>& masks, int lanes) {
-    SmallVector<int> even;
-    for (int i = 0; i < lanes; ++i) even.push_back(2 * i);
-    return b_.CreateShuffleVector(k_.load_masked(read_, base, first, masks[0]), k_.load_masked(read_, base, k_.add(first, k_.i64(lanes)), masks[1]), even);
+    return k_.every_second(k_.load_masked(read_, base, first, masks[0]), k_.load_masked(read_, base, k_.add(first, k_.i64(lanes)), masks[1]), 0);
   }
   // Whether the lanes of each vector read the end of one row and the beginning of another, wherever that is.
   bool reads_two_rows(int64_t Axis::*row, int64_t Axis::*step, int lanes) const {

@@ -16,6 +16,10 @@ struct Axis {
   bool reversed = false;
   int64_t out_first = 0, out_step = 1;  ///< in the whole output, of which a phase computes every so many
   int64_t reach() const { return (in - 1) * base_dilation + 1; }  ///< of the dilated input
+  /// So many padded elements are touched by windows of `count` neighbouring outputs.
+  int64_t extent(int64_t count) const { return (count - 1) * step + (window - 1) * dilation + 1; }
+  /// Where the kernel has the weight of place i of the window.
+  int64_t weight(int64_t i) const { return (reversed ? window - 1 - i : i) * window_stride; }
 };
 
 struct Geometry {

@@ -9,9 +9,6 @@ namespace {
 
 constexpr int64_t kScratch = 128 * 1024, kLargestScratch = 1024 * 1024;
 
-// Padded elements that `out` windows touch.
-int64_t extent(const Axis& a, int64_t out) { return (out - 1) * a.step + (a.window - 1) * a.dilation + 1; }
-
 // Sizes in scratch memory, in elements of the compute type.
 struct Layout {
   SmallVector<Axis> outer;  // all but the last two
@@ -33,10 +30,10 @@ struct Layout {
     pitch = width * column.step;
     tile_rows = std::min<int64_t>(row.out, 4);
     int64_t planes = 1, results = 1;
-    for (const Axis& a : outer) planes *= extent(a, a.out), results *= a.out;
+    for (const Axis& a : outer) planes *= a.extent(a.out), results *= a.out;
     block_rows = row.out, blocks = 1;
     auto measure = [&] {
-      padded_rows = extent(row, block_rows);
+      padded_rows = row.extent(block_rows);
       padded = planes * padded_rows * pitch;
       result = results * block_rows * column.out + lanes;
     };
@@ -104,7 +101,7 @@ class DepthwiseEmitter {
 
   void pad(IR plane, IR first_row) {
     SmallVector<int64_t> sizes;
-    for (const Axis& a : l_.outer) sizes.push_back(extent(a, a.out));
+    for (const Axis& a : l_.outer) sizes.push_back(a.extent(a.out));
     sizes.push_back(l_.padded_rows);
     k_.loop(k_.i64(0), k_.i64(product(sizes)), [&](IR row) {
       IR to = k_.mul(row, l_.pitch), from = plane, inside = b_.getTrue();
@@ -155,7 +152,7 @@ class DepthwiseEmitter {
 
   IR weight(IR feature, ArrayRef<int64_t> outer, int64_t row, int64_t column) {
     IR offset = k_.mul(feature, g_.kernel_out);
-    auto add = [&](const Axis& a, int64_t i) { offset = k_.add(offset, k_.i64((a.reversed ? a.window - 1 - i : i) * a.window_stride)); };
+    auto add = [&](const Axis& a, int64_t i) { offset = k_.add(offset, k_.i64(a.weight(i))); };
     for (auto [a, i] : llvm::zip(l_.outer, outer)) add(a, i);
     add(l_.row, row), add(l_.column, column);
     return k_.splat(cast(k_.load(g_.kernel_type, kernel_, offset, 1), g_.kernel_type), l_.lanes);
@@ -190,13 +187,13 @@ class DepthwiseEmitter {
       int64_t rest = w;
       for (size_t d = window.size(); d-- > 0; rest /= window[d]) in_window[d] = rest % window[d];
       for (auto [d, a] : llvm::enumerate(l_.outer))
-        plane = k_.add(k_.mul(plane, extent(a, a.out)), k_.add(k_.mul(outer[d].base, a.step), k_.i64(in_window[d] * a.dilation)));
+        plane = k_.add(k_.mul(plane, a.extent(a.out)), k_.add(k_.mul(outer[d].base, a.step), k_.i64(in_window[d] * a.dilation)));
       IR top = k_.add(k_.mul(plane, l_.padded_rows), k_.mul(row, l_.row.step));
       for (int64_t x = 0; x < l_.column.window; ++x) {
         int64_t shift = x * l_.column.dilation, place = shift % l_.column.step * l_.width + shift / l_.column.step;
         IRs weights;
         for (int64_t y = 0; y < l_.row.window; ++y) weights.push_back(weight(feature, in_window, y, x));
-        for (int64_t line = 0; line < extent(l_.row, l_.tile_rows); ++line) {
+        for (int64_t line = 0; line < l_.row.extent(l_.tile_rows); ++line) {
           IR loaded = nullptr;
           for (int64_t y = 0; y < l_.row.window; ++y) {
             int64_t r = line - y * l_.row.dilation;

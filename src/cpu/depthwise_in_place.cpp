@@ -18,8 +18,7 @@ struct Tile {
     vectors = joined ? whole : 1;
     // What a row costs: its multiply-adds, its share of what is loaded, and what is written.
     auto cost = [&](int64_t r) {
-      auto lines = [&](int64_t n) { return double((n - 1) * y.step + (y.window - 1) * y.dilation + 1); };
-      auto of = [&](int64_t n) { return double(vectors) * double(x.window) * (lines(n) * double(x.step) + double(n * y.window)) + (joined ? 4 * double(ceil_div(n * x.out, lanes)) : 4 * double(n)); };
+      auto of = [&](int64_t n) { return double(vectors * x.window * (y.extent(n) * x.step + n * y.window) + 4 * (joined ? ceil_div(n * x.out, lanes) : n)); };
       return double(y.out / r) * of(r) + (y.out % r ? of(y.out % r) : 0);
     };
     for (int64_t r = 2; r <= std::min(y.out, most / vectors); ++r)
@@ -65,10 +64,9 @@ class InPlaceEmitter {
 
   void load_weights() {
     weights_.clear();
-    auto place = [](const Axis& a, int64_t i) { return (a.reversed ? a.window - 1 - i : i) * a.window_stride; };
     for (int64_t i = 0; i < y_.window; ++i)
       for (int64_t j = 0; j < x_.window; ++j)
-        weights_.push_back(k_.splat(k_.load(g_.kernel_type, kernel_, k_.add(k_.mul(feature_, g_.kernel_out), k_.i64(place(y_, i) + place(x_, j))), 1), lanes_));
+        weights_.push_back(k_.splat(k_.load(g_.kernel_type, kernel_, k_.add(k_.mul(feature_, g_.kernel_out), k_.i64(y_.weight(i) + x_.weight(j))), 1), lanes_));
   }
 
   // So many rows of the result.
@@ -102,10 +100,9 @@ class InPlaceEmitter {
   IRs sums(IR row, IR column, int64_t count) {
     auto* vector = k_.vector(type_, lanes_);
     IRs sums(count * tile_.vectors, llvm::Constant::getNullValue(vector));
-    int64_t lines = (count - 1) * y_.step + (y_.window - 1) * y_.dilation + 1;
     for (int64_t v = 0; v < tile_.vectors; ++v) {
       Vectors masks = masks_of(k_.add(column, k_.i64(v * lanes_)));
-      for (int64_t line = 0; line < lines; ++line) {
+      for (int64_t line = 0; line < y_.extent(count); ++line) {
         auto meets = [&](int64_t i) {  // the row of the tile that sees this line through row i of the window
           int64_t r = line - i * y_.dilation;
           return r >= 0 && r % y_.step == 0 && r / y_.step < count ? r / y_.step : -1;
@@ -151,10 +148,8 @@ class InPlaceEmitter {
     };
     int64_t begin = begin_of(shift);
     if (x_.step == 1) return load(begin);
-    SmallVector<int> picked;
-    for (int i = 0; i < lanes_; ++i) picked.push_back(int(shift - begin) + 2 * i);
     IR low = load(begin), high = load(begin + lanes_);
-    return b_.CreateShuffleVector(low, high, picked);
+    return k_.every_second(low, high, int(shift - begin));
   }
 
   KernelContext& c_;

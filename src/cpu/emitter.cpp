@@ -293,6 +293,12 @@ IR KernelEmitter::sequence(IR first, int lanes, int64_t step) {
   return b.CreateAdd(splat(first, lanes), llvm::ConstantVector::get(steps));
 }
 
+IR KernelEmitter::every_second(IR low, IR high, int first) {
+  llvm::SmallVector<int> picked;
+  for (unsigned i = 0; i < llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements(); ++i) picked.push_back(first + 2 * int(i));
+  return b.CreateShuffleVector(low, high, picked);
+}
+
 IR KernelEmitter::concatenate(IRs vectors) {
   while (vectors.size() > 1) {
     llvm::SmallVector<int> order(2 * llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements());

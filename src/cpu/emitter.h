@@ -100,6 +100,8 @@ class KernelEmitter {
   IR moved(IR vector, IR by);
   /// The lanes of a vector made one, half by half.
   IR fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine);
+  /// Of two vectors that follow each other, as a vector: the elements from `first` (0 or 1) on that are two apart.
+  IR every_second(IR low, IR high, int first);
   /// Vectors of one type, one after the other.
   IR concatenate(IRs vectors);
   /// As many vectors as each has lanes, turned: a square.

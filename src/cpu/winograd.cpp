@@ -152,7 +152,7 @@ class WinogradEmitter {
           for (int64_t i = 0; i < kSide; ++i) {
             IRs wide;
             for (int64_t s = 0; s < 4; ++s) wide.push_back(k_.load_masked(g_.in_type, plane, k_.add(offsets[i], k_.i64(shifts[s])), masks[4 * i + s]));
-            square.push_back({every_second(wide[0], wide[1], 0), every_second(wide[0], wide[1], 1), every_second(wide[2], wide[3], 0), every_second(wide[2], wide[3], 1)});
+            square.push_back({k_.every_second(wide[0], wide[1], 0), k_.every_second(wide[0], wide[1], 1), k_.every_second(wide[2], wide[3], 0), k_.every_second(wide[2], wide[3], 1)});
           }
           square = both_ways(square, [&](ArrayRef<IR> d) { return IRs{minus(d[0], d[2]), plus(d[1], d[2]), minus(d[2], d[1]), minus(d[1], d[3])}; });
           for (int64_t place = 0; place < kPlaces; ++place)
@@ -163,11 +163,6 @@ class WinogradEmitter {
   }
   IR input_panel(int64_t place, IR channel, IR tile) {
     return scratch(inputs_, k_.add(k_.i64(place * places_pitch_), k_.add(k_.mul(channel, tiles_pitch_), tile)));
-  }
-  IR every_second(IR x, IR y, int first) {
-    SmallVector<int> picked;
-    for (int i = 0; i < lanes_; ++i) picked.push_back(first + 2 * i);
-    return b_.CreateShuffleVector(x, y, picked);
   }
 
   //===-- Kernels ---------------------------------------------------------------------------------------------------===//
