@@ -99,11 +99,11 @@ class Run:
         command = [sys.executable, str(HERE / "worker.py"), name, row.name, str(self.threads), str(self.directory / f"{row.name}.npy"), *extra]
         return Process(command, self.processors, str(self.directory / f"{name}-{row.name}.log"), environment)
 
-    def first_calls_again(self, name, row):
-        """In a new process that finds what the first has left on disk."""
-        process = self.worker(name, row, "--first-calls-only")
+    def alone(self, name, row, what):
+        """What a new process answers that does nothing else; it finds what others have left on disk."""
+        process = self.worker(name, row, what)
         try:
-            return process.answer()["first_calls"]
+            return process.answer()
         finally:
             process.stop()
 
@@ -124,7 +124,7 @@ class Run:
                     say(f"    {error}")
                     if name == "eager":
                         return dict(contenders=results)
-            cost = results["eager"].pop("cost")
+            cost = self.alone("eager", row, "--cost")
             limits = self.limits(stack, cost) if row.dtype == torch.float32 else None  # the peak is that of f32
             self.rounds(running, limits, results)
             for name, process in running.items():
@@ -163,7 +163,7 @@ class Run:
             result.update(process.ask("quit")[0])
             process.process.wait(timeout=30)
             if contenders.CONTENDERS[name].cached:
-                result["first_calls_cached"] = self.first_calls_again(name, row)
+                result["first_calls_cached"] = self.alone(name, row, "--first-calls")["first_calls"]
         except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
             result["error"] = str(error)
             return
@@ -175,7 +175,6 @@ class Run:
                 calls = result.pop(key)
                 result[key.replace("calls", "s")] = max(0.0, sum(calls) - len(calls) * steady)
         if name != "eager":
-            result["difference"] = max(result["difference"], result.pop("last_difference", 0))
             result["equal"] = result["difference"] <= row.tolerance
 
     def summary_of_limits(self, limits, cost):

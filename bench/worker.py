@@ -1,9 +1,10 @@
 """One contender on one row, in a process of its own: builds it, makes the first calls, and then answers each line of standard
 input, a number of seconds, with the times of calls that fill it. "quit" checks the last result and ends. One line of JSON each way.
 
-    worker.py CONTENDER ROW THREADS FILE [--first-calls-only]
+    worker.py CONTENDER ROW THREADS FILE [--first-calls | --cost]
 
-FILE holds eager's result for the others to compare with; eager writes it.
+FILE holds eager's result for the others to compare with; eager writes it when it ends. Results are compared, and with the options the first calls or the row's cost
+are all there is, so that the peak of memory is that of the calls alone.
 """
 
 import json
@@ -45,42 +46,28 @@ class Worker:
         self.row, self.eager, self.path = rows.find(row), contender == "eager", path
         self.call, self.read = contenders.CONTENDERS[contender].build(self.row, threads)
 
-    def first_calls(self):
-        times, results = [], []
+    def start(self):
+        """The first calls, whose result is kept: in training the loss that is compared."""
+        times, losses = [], []
         for _ in range(FIRST_CALLS):
             start = time.perf_counter()
             self.result = self.call()
             times.append(time.perf_counter() - start)
-            if self.row.training or not results:
-                results.append(self.read(self.result))
-        return times, results
+            if self.row.training:
+                losses.append(self.read(self.result))
+            elif len(times) == 1:
+                self.first = self.result
+        if self.row.training:
+            self.first = losses[CHECKED_LOSS]
+            if self.eager and difference(self.first, losses[0]) < 100 * self.row.tolerance:
+                raise RuntimeError(f"eager's third loss is {self.first} after {losses[0]}: too near for a check")
+        return dict(first_calls=times)
 
-    def start(self):
-        times, results = self.first_calls()
-        answer = dict(first_calls=times)
-        if self.eager:
-            self.save(results)
-            answer["cost"] = self.cost()
-            if self.row.training and difference(results[CHECKED_LOSS], results[0]) < 100 * self.row.tolerance:
-                raise RuntimeError(f"eager's third loss is {results[CHECKED_LOSS]} after {results[0]}: too near for a check")
-        else:
-            answer["difference"] = self.compare(results)
-        return answer
-
-    def cost(self):
-        import rows
-
-        return rows.cost(self.row.work(), self.row.training)
-
-    def save(self, results):
-        import numpy as np
-
-        np.save(self.path, results[CHECKED_LOSS if self.row.training else 0])
-
-    def compare(self, results):
-        import numpy as np
-
-        return difference(results[CHECKED_LOSS if self.row.training else 0], np.load(self.path))
+    def serve(self, lines, say):
+        for line in lines:
+            if line.strip() == "quit":
+                return say(self.end())
+            say(self.block(float(line)))
 
     def block(self, seconds):
         times, faults = [], resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -93,10 +80,23 @@ class Worker:
         return dict(times=times, page_faults=(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - faults) / len(times))
 
     def end(self):
-        memory = peak_memory()  # before reading and comparing
-        if self.row.training or self.eager:
-            return dict(peak_mb=memory)
-        return dict(peak_mb=memory, last_difference=self.compare([self.read(self.result)]))
+        import numpy as np
+
+        answer = dict(peak_mb=peak_memory())
+        results = [self.first] if self.row.training else [self.read(self.first), self.read(self.result)]
+        if self.eager:
+            np.save(self.path, results[0])
+        else:
+            expected = np.load(self.path)
+            answer["difference"] = max(difference(result, expected) for result in results)
+        return answer
+
+
+def cost(row):
+    import rows
+
+    row = rows.find(row)
+    return rows.cost(row.work(), row.training)
 
 
 def main():
@@ -114,17 +114,13 @@ def main():
         import torch
 
         torch.set_num_threads(int(threads))
-        worker = Worker(contender, row, int(threads), path)
-        if options:
-            say(dict(first_calls=worker.first_calls()[0]))
-            answers.close()
-            os._exit(0)
-        say(worker.start())
-        for line in sys.stdin:
-            if line.strip() == "quit":
-                break
-            say(worker.block(float(line)))
-        say(worker.end())
+        if "--cost" in options:
+            say(cost(row))
+        else:
+            worker = Worker(contender, row, int(threads), path)
+            say(worker.start())
+            if "--first-calls" not in options:
+                worker.serve(sys.stdin, say)
     except Exception as error:
         traceback.print_exc()
         say(dict(error=f"{type(error).__name__}: {error}"[:400]))

@@ -49,6 +49,21 @@ def test_a_run_measures_and_compares(measured):
                 assert {"first_s", "first_s_cached"} <= result.keys()
 
 
+def test_the_peak_of_memory_is_that_of_calls(bench, tmp_path, monkeypatch):
+    """Neither of comparing results, which takes several times their size, nor of another model whose cost is counted."""
+    worker = bench("worker")
+    compared = []
+    monkeypatch.setattr(worker, "difference", lambda value, expected: compared.append(value.shape) or 0.0)
+    monkeypatch.setattr(worker, "peak_memory", lambda: len(compared))
+    for name in ("eager", "cresset"):
+        working = worker.Worker(name, "gelu@32x16", 1, str(tmp_path / "gelu.npy"))
+        working.start()
+        working.block(0)
+        answer = working.end()
+        assert answer["peak_mb"] == 0
+    assert compared == [(32, 16)] * 2 and answer["difference"] == 0.0  # the first and the last call's
+
+
 def test_the_docs_get_tables_and_a_picture(measured):
     done, folder = measured
     assert done.returncode == 0, done.stderr
