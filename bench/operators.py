@@ -89,7 +89,7 @@ def cases():
     c["i64_div"] = of(lambda a, b: a // (b + 1), numbers, numbers)
     for a, b in ((torch.float32, torch.bfloat16), (torch.bfloat16, torch.float32), (torch.float32, torch.int64), (torch.int64, torch.float32),
                  (torch.float32, torch.float64), (torch.float64, torch.float32), (torch.bool, torch.float32), (torch.int64, torch.int32), (torch.float32, torch.bool),
-                 (torch.float32, torch.float16), (torch.float16, torch.float32), (torch.uint8, torch.float32)):
+                 (torch.float32, torch.float16), (torch.float16, torch.float32), (torch.uint8, torch.float32), (torch.float32, torch.uint8)):
         c[f"{a} to {b}".replace("torch.", "")] = of(lambda t, b=b: t.to(b), lambda a=a: numbers().to(a))
 
     reductions = {name: getattr(torch, name) for name in "sum mean amax argmax var std prod any all argmin amin".split()}

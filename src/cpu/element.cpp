@@ -455,8 +455,7 @@ IR ElementEmitter::emit_convert(Type from, Type to, IR v) {
   if (is_float(from) && is_float(to)) return k_.round(to, b.CreateFPCast(v, type));
   if (is_float(to) && from.isInteger(1)) return b.CreateSelect(v, llvm::ConstantFP::get(type, 1), llvm::ConstantFP::get(type, 0));
   if (is_float(to)) return k_.round(to, is_unsigned(from) ? b.CreateUIToFP(v, type) : b.CreateSIToFP(v, type));
-  if (is_float(from))
-    return b.CreateIntrinsic(to.isUnsignedInteger() ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat, {type, v->getType()}, {v});
+  if (is_float(from)) return emit_integer(k_, v, type, !is_unsigned(to));
   return is_unsigned(from) ? b.CreateZExtOrTrunc(v, type) : b.CreateSExtOrTrunc(v, type);
 }
 

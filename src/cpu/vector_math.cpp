@@ -342,4 +342,17 @@ IR emit_remainder(KernelEmitter& k, IR x, IR y) {
   return unless_any(k, b.CreateNot(few), b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, left, x), [&] { return k.call_libm("fmod", {x, y}); });
 }
 
+IR emit_integer(KernelEmitter& k, IR x, llvm::Type* to, bool is_signed) {
+  Float f{k, x->getType()};
+  int bits = to->getScalarSizeInBits();
+  double end = std::ldexp(1.0, is_signed ? bits - 1 : bits), begin = is_signed ? -end : 0;
+  IR is_below_end = k.b.CreateFCmpOLT(x, f.constant(end)), is_beyond = k.b.CreateFCmpOGE(x, f.constant(end));  // nan is neither
+  x = f.select(is_below_end, x, f.constant(0));
+  x = f.select(k.b.CreateFCmpOGT(x, f.constant(begin)), x, f.constant(begin));
+  auto* converted = to->getWithNewBitWidth(std::max(bits, 32));
+  IR result = is_signed || bits < 32 ? k.b.CreateFPToSI(x, converted) : k.b.CreateFPToUI(x, converted);
+  auto last = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  return f.select(is_beyond, llvm::ConstantInt::get(to, last), k.b.CreateTrunc(result, to));
+}
+
 }  // namespace cresset::cpu

@@ -1,4 +1,4 @@
-// Transcendental functions as vector code: a JIT without them calls libm once for each lane, which costs five times as much.
+// Transcendental functions and conversions as vector code: a JIT without them calls libm once for each lane, which costs five times as much.
 // f32; of f64 exponentials, logarithms, tanh and remainders. The rest of f64 and rare functions go to libm.
 #pragma once
 
@@ -34,5 +34,7 @@ IR emit_atan2(KernelEmitter& k, IR y, IR x);
 IR emit_power(KernelEmitter& k, IR x, IR y);
 /// x - n y with n = trunc(x / y), exactly, with the sign of x. A call of libm where n has more digits than a number holds, or is none.
 IR emit_remainder(KernelEmitter& k, IR x, IR y);
+/// x without its fraction as an integer of `to`: beyond the ends of `to` its last number, 0 for nan. (LLVM's own saturating conversions go element by element.)
+IR emit_integer(KernelEmitter& k, IR x, llvm::Type* to, bool is_signed);
 
 }  // namespace cresset::cpu
