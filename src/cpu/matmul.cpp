@@ -311,7 +311,7 @@ class MatmulEmitter {
   // One to three last columns: dot products along K with rows of A where they lie, which leave no lane idle.
   bool by_dots(const Panels& p) const {
     int64_t columns = s_.n % nr_;
-    return &p != &p_ && in_place_ && p_.type->isFloatingPointTy() && columns <= 3 && mr_ * columns <= (k_.target.registers == 32 ? 24 : 12);
+    return p.is_end && in_place_ && p_.type->isFloatingPointTy() && columns <= 3 && mr_ * columns <= (k_.target.registers == 32 ? 24 : 12);
   }
   IR turned_column(int64_t j, IR k) { return element_of_scratch(turned_, k_.add(k_.i64(j * kc_), k)); }
   void turn_columns(IR panel, IR count) {
@@ -366,7 +366,7 @@ class MatmulEmitter {
   void care_for_b(Panels& p, const Block& at, IR m, IR n, IR part) {
     IR tile = b_.CreateUDiv(m, k_.i64(mr_));
     if (packs_ahead()) pack_part(at, n, b_.CreateAdd(b_.CreateMul(tile, parts_of(at.k)), part));
-    else if (asks_for_b() && &p == &p_) prefetch_b(at, b_.CreateAdd(k_.mul(tile, parts_of_tile()), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+    else if (asks_for_b() && !p.is_end) prefetch_b(at, b_.CreateAdd(k_.mul(tile, parts_of_tile()), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
   }
   // Of A itself.
   IRs rows_in_place(const Block& at, IR m) {
@@ -428,7 +428,7 @@ class MatmulEmitter {
   }
 
   IR columns_of_tile(const Panels& p, const Block& at, IR n) {
-    if (end_) return k_.i64(&p == &p_ ? nr_ : s_.n % nr_);
+    if (end_) return k_.i64(p.is_end ? s_.n % nr_ : nr_);
     return s_.n % nr_ ? k_.min(k_.i64(nr_), b_.CreateSub(at.n, n)) : k_.i64(nr_);
   }
   IR rows_of_tile(const Block& at, IR m) { return s_.divides_rows(mr_) ? k_.i64(mr_) : k_.min(k_.i64(mr_), b_.CreateSub(at.m, m)); }

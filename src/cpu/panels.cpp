@@ -38,6 +38,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
 Panels Panels::narrowed(int64_t columns) const {
   constexpr int kBytes = 32;  // narrower vectors take as long
   Panels result = *this;
+  result.is_end = true;
   if (2 * columns <= lanes && lanes * bytes > kBytes) result.lanes = lanes / 2;
   result.vectors = int(ceil_div(columns, result.lanes)), result.nr = result.vectors * result.lanes;
   return result;

@@ -77,7 +77,8 @@ class Panels {
   int depth;             ///< elements along K in a unit
   int bytes, lanes, vectors;
   int64_t mr, nr;
-  bool ends;
+  bool ends;             ///< whether the last columns get a narrowed() one,
+  bool is_end = false;   ///< and whether this is it
   int64_t columns() const { return s_.n; }
   /// `count` elements along K in a panel, with the zeros at its end.
   int64_t padded(int64_t count) const { return round_up(count, grid ? kTileDepth : depth); }
