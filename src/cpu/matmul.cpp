@@ -270,16 +270,18 @@ class MatmulEmitter {
   struct Panel {
     IR n, k0, k, exists;
   };
+  // Narrower ones are not packed ahead.
+  IR is_whole_panel(const Block& at, IR n) { return b_.CreateICmpSLE(k_.add(n, k_.i64(nr_)), at.n); }
   Panel next_panel(const Block& at, IR n) {
     IR next = k_.add(n, k_.i64(nr_)), behind = b_.CreateAdd(at.k0, at.k);
     IR here = b_.CreateICmpSLT(next, at.n), further = b_.CreateAnd(b_.CreateNot(here), b_.CreateICmpSLT(behind, at.k_end));
     Panel p{b_.CreateSelect(further, k_.i64(0), next), b_.CreateSelect(further, behind, at.k0), b_.CreateSelect(further, k_.min(k_.i64(kc_), b_.CreateSub(at.k_end, behind)), at.k), nullptr};
-    p.exists = b_.CreateICmpSLE(k_.add(p.n, k_.i64(nr_)), at.n);
+    p.exists = is_whole_panel(at, p.n);
     return p;
   }
   IR is_packed(const Block& at, IR n) {
     IR is_first = b_.CreateAnd(b_.CreateICmpEQ(n, k_.i64(0)), b_.CreateICmpEQ(at.k0, at.k_begin));
-    return b_.CreateAnd(b_.CreateNot(is_first), b_.CreateICmpSLE(k_.add(n, k_.i64(nr_)), at.n));
+    return b_.CreateAnd(b_.CreateNot(is_first), is_whole_panel(at, n));
   }
   int64_t length_of_part() const { return round_up(ceil_div(kc_, parts_of_tile()), p_.depth); }
   IR parts_of(IR count) { return b_.CreateUDiv(b_.CreateAdd(count, k_.i64(length_of_part() - 1)), k_.i64(length_of_part())); }
