@@ -253,17 +253,16 @@ class MatmulEmitter {
     int64_t most = std::max<int64_t>(kc_ / (kLeastBetween * p_.depth), 1), of_a = in_place_ ? ceil_div(kc_, kElementsOfRow) : 1;
     return std::clamp<int64_t>(asks_for_b() ? ceil_div(runs_of_b() * parts_of_run(), ceil_div(mc_, mr_)) : 1, std::min(of_a, most), most);
   }
-  void prefetch_b(const Block& at, IR part, IR n) {
+  void ask_for_b(const Block& at, IR part, IR n) {
     int64_t lines = std::min(lines_of_run(), kLinesOfPart);
     IR run = k_.min(b_.CreateUDiv(part, k_.i64(parts_of_run())), k_.i64(runs_of_b() - 1)), first = b_.CreateURem(part, k_.i64(parts_of_run()));
     for (int64_t line = 1; line <= lines; ++line) {
       // The last element: where runs begin within a line, its first ones came with the panel before.
       IR along = b_.CreateAdd(k_.mul(first, lines * elements_of_line()), k_.i64(line * elements_of_line() - 1));
       IR k = s_.b_unit_k ? along : run, column = s_.b_unit_k ? run : along;
-      ask_for_b(at.batch, b_.CreateAdd(at.k0, k), b_.CreateAdd(n, column));
+      p_.prefetch_b(at.batch, b_.CreateAdd(at.k0, k), b_.CreateAdd(n, column));
     }
   }
-  void ask_for_b(IR batch, IR k, IR n) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n))); }
 
   // The panel after that of the columns from n: of this step along K, or the first one of the next step. Each part of a tile packs a part of it: the loads have time to wait,
   // and the stores find the memory idle. What the parts after that will pack is asked for.
@@ -300,7 +299,7 @@ class MatmulEmitter {
       IR column = b_.CreateAdd(at.n0, b_.CreateSelect(is_beyond, k_.add(p.n, k_.i64(nr_)), p.n));
       for (int64_t d = 0; d < p_.depth; ++d)
         for (int64_t line = 1; line <= lines_of_run(); ++line)
-          ask_for_b(at.batch, b_.CreateAdd(p.k0, k_.add(k_.mul(later, p_.depth), k_.i64(d))), k_.add(column, k_.i64(line * elements_of_line() - 1)));
+          p_.prefetch_b(at.batch, b_.CreateAdd(p.k0, k_.add(k_.mul(later, p_.depth), k_.i64(d))), k_.add(column, k_.i64(line * elements_of_line() - 1)));
       pack_row(at, p, panel, k_.min(u, k_.add(units, k_.i64(-1))));
     }
   }
@@ -368,7 +367,7 @@ class MatmulEmitter {
   void care_for_b(Panels& p, const Block& at, IR m, IR n, IR part) {
     IR tile = b_.CreateUDiv(m, k_.i64(mr_));
     if (packs_ahead()) pack_part(at, n, b_.CreateAdd(b_.CreateMul(tile, parts_of(at.k)), part));
-    else if (asks_for_b() && !p.is_end) prefetch_b(at, b_.CreateAdd(k_.mul(tile, parts_of_tile()), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+    else if (asks_for_b() && !p.is_end) ask_for_b(at, b_.CreateAdd(k_.mul(tile, parts_of_tile()), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
   }
   // Of A itself.
   IRs rows_in_place(const Block& at, IR m) {

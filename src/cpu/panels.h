@@ -86,6 +86,8 @@ class Panels {
   /// Elements along the dimension of unit stride, in the type of the sums.
   IR load_a(IR batch, IR m, IR k, int lanes);
   IR load_b(IR batch, IR k, IR n, int lanes);
+  /// Asks for the line of memory that holds an element.
+  void prefetch_b(IR batch, IR k, IR n, int cache = 1) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n)), false, cache); }
   /// Units of a row of A, of a column of B, from k on, which are neighbours in memory.
   IR row_of_a(IR batch, IR m, IR k, int units);
   IR column_of_b(IR batch, IR k, IR n, int units);

@@ -110,13 +110,12 @@ class ThinEmitter {
       IR k = b_.CreateSelect(is_beyond, k_.add(k0, k_.i64(depth)), k0);
       next = b_.CreateSelect(is_beyond, b_.CreateSub(next, whole), next);
       add_to_all(n, vectors_, p_.lanes, [&](int64_t d) {
-        for (int64_t j = 0; j < step; j += line) prefetch_b(batch, k_.add(k, k_.i64(d)), b_.CreateAdd(n0, k_.add(next, k_.i64(j))), from_memory ? 2 : 1);
+        for (int64_t j = 0; j < step; j += line) p_.prefetch_b(batch, k_.add(k, k_.i64(d)), b_.CreateAdd(n0, k_.add(next, k_.i64(j))), from_memory ? 2 : 1);
       });
     });
     k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes, nullptr); });
   }
   bool is_beyond_l2() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondL2; }
-  void prefetch_b(IR batch, IR k, IR n, int cache) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n)), false, cache); }
 
   // Shares the columns out; `multiply` leaves a block's sums in scratch.
   void run(const std::function<void(IR batch, IR n0, IR count)>& multiply) {
@@ -184,7 +183,7 @@ class ThinEmitter {
     IR first = k_.mul(k_.add(k_.mul(step, s_.k), k), lines), next = b_.CreateAdd(n0, k_.i64(block_));
     for (int64_t i = 0; i < lines; ++i) {
       IR at = k_.add(first, k_.i64(i * 64 / element_bytes(s_.b_type)));
-      prefetch_b(batch, b_.CreateURem(at, k_.i64(s_.k)), b_.CreateAdd(next, b_.CreateUDiv(at, k_.i64(s_.k))), 2);
+      p_.prefetch_b(batch, b_.CreateURem(at, k_.i64(s_.k)), b_.CreateAdd(next, b_.CreateUDiv(at, k_.i64(s_.k))), 2);
     }
   }
 
