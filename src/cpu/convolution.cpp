@@ -518,12 +518,7 @@ class ImplicitProduct {
     if (g_.groups > 1) channel = k_.add(channel, k_.mul(group, g_.in_features));
     return b_.CreateGEP(k_.memory_type(g_.in_type), c_.buffer(op_.getLhs()), k_.mul(channel, g_.in_feature));
   }
-  IR convert(IR v) {  // the input may be narrower than the output
-    auto* to = v->getType()->getWithNewType(packed_);
-    if (v->getType() == to) return v;
-    if (to->isFPOrFPVectorTy()) return b_.CreateFPExt(v, to);
-    return g_.in_type.isUnsignedInteger() || g_.in_type.isInteger(1) ? b_.CreateZExt(v, to) : b_.CreateSExt(v, to);
-  }
+  IR convert(IR v) { return k_.widened(g_.in_type, v, packed_); }
 
   KernelContext& c_;
   KernelEmitter& k_;

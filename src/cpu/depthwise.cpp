@@ -81,12 +81,6 @@ class DepthwiseEmitter {
     return b_.CreateInBoundsGEP(type_, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), results_at_), index);
   }
   void put(IR v, IR address) { b_.CreateAlignedStore(v, address, llvm::Align(bytes_)); }
-  IR cast(IR v, Type from) {  // operands may be narrower than the result
-    auto* to = v->getType()->getWithNewType(type_);
-    if (v->getType() == to) return v;
-    if (type_->isFloatingPointTy()) return b_.CreateFPExt(v, to);
-    return is_unsigned(from) ? b_.CreateZExt(v, to) : b_.CreateSExt(v, to);
-  }
 
   // The input's element (in the dilated input's numbering) along an axis, and whether there is one.
   std::pair<IR, IR> source(const Axis& a, IR padded) {
@@ -122,7 +116,7 @@ class DepthwiseEmitter {
       k_.loop(k_.i64(lo), k_.i64(hi), [&](IR x) {
         IR padded = k_.add(k_.mul(x, a.base_dilation), k_.i64(a.low));
         IR place = k_.add(k_.mul(b_.CreateURem(padded, k_.i64(a.step)), l_.width), b_.CreateUDiv(padded, k_.i64(a.step)));
-        put(cast(k_.load(g_.in_type, input_, k_.add(from, k_.mul(x, a.in_stride)), 1), g_.in_type), padded_address(k_.add(to, place)));
+        put(k_.widened(g_.in_type, k_.load(g_.in_type, input_, k_.add(from, k_.mul(x, a.in_stride)), 1), type_), padded_address(k_.add(to, place)));
       });
     };
     if (a.base_dilation > 1 || a.step > 4 || a.in_stride != 1) return singly(begin, end);
@@ -138,7 +132,7 @@ class DepthwiseEmitter {
       auto align = llvm::Align(element_bytes(g_.in_type));
       IR v = count == wide ? IR(b_.CreateAlignedLoad(type, address, align))
                            : b_.CreateMaskedLoad(type, address, align, llvm::ConstantVector::get(mask), llvm::Constant::getNullValue(type));
-      v = cast(k_.from_memory(g_.in_type, v), g_.in_type);
+      v = k_.widened(g_.in_type, k_.from_memory(g_.in_type, v), type_);
       for (int64_t phase = 0; phase < a.step; ++phase) {
         SmallVector<int> picked;
         for (int i = 0; i < l_.lanes; ++i) picked.push_back(int(phase + i * a.step));
@@ -155,7 +149,7 @@ class DepthwiseEmitter {
     auto add = [&](const Axis& a, int64_t i) { offset = k_.add(offset, k_.i64(a.weight(i))); };
     for (auto [a, i] : llvm::zip(l_.outer, outer)) add(a, i);
     add(l_.row, row), add(l_.column, column);
-    return k_.splat(cast(k_.load(g_.kernel_type, kernel_, offset, 1), g_.kernel_type), l_.lanes);
+    return k_.splat(k_.widened(g_.kernel_type, k_.load(g_.kernel_type, kernel_, offset, 1), type_), l_.lanes);
   }
 
   // Rows in ascending order, vectors in descending order: what a vector holds beyond its row is overwritten by the next row.

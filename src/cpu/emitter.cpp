@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "cpu/types.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -125,6 +126,13 @@ IR KernelEmitter::widen(mlir::Type t, IR v) {
   if (t.isF16()) return b.CreateFPExt(v, v->getType()->getWithNewType(b.getFloatTy()));
   if (t.isInteger(1)) return b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
   return v;
+}
+
+IR KernelEmitter::widened(mlir::Type t, IR v, llvm::Type* to) {
+  auto* type = v->getType()->getWithNewType(to);
+  if (v->getType() == type) return v;
+  if (type->isFPOrFPVectorTy()) return b.CreateFPExt(v, type);
+  return is_unsigned(t) ? b.CreateZExt(v, type) : b.CreateSExt(v, type);
 }
 
 // The bits, to nearest, ties to even; nan stays quiet nan.

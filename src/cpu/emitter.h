@@ -86,6 +86,8 @@ class KernelEmitter {
   IR load_masked(mlir::Type element, IR base, IR first, IR mask);
   IR from_memory(mlir::Type element, IR value);
   IR to_memory(mlir::Type element, IR value);
+  /// A value of the element's compute type in one at least as wide: operands may be narrower than their product.
+  IR widened(mlir::Type element, IR value, llvm::Type* to);
   /// Rounds to the element's own precision, as each operation on f16 and bf16 does. Where denormals may become 0, as products of pairs take
   /// them, bf16 is one instruction on machines that have such products, in place of eight.
   IR round(mlir::Type element, IR value, bool flushes = false);

@@ -48,14 +48,8 @@ int64_t Panels::computed(int64_t n) const {
   return n - rest + (rest == 0 ? 0 : ends ? narrowed(rest).nr : nr);
 }
 
-IR Panels::cast(IR v, Type from) {  // operands may be narrower than the result
-  auto* to = v->getType()->getWithNewType(type);
-  if (v->getType() == to) return v;
-  if (type->isFloatingPointTy()) return b_.CreateFPExt(v, to);
-  return from.isUnsignedInteger() || from.isInteger(1) ? b_.CreateZExt(v, to) : b_.CreateSExt(v, to);
-}
-IR Panels::load_a(IR batch, IR m, IR k, int lanes) { return cast(k_.load(s_.a_type, s_.a, s_.a_offset(batch, m, k), lanes), s_.a_type); }
-IR Panels::load_b(IR batch, IR k, IR n, int lanes) { return cast(k_.load(s_.b_type, s_.b, s_.b_offset(batch, k, n), lanes), s_.b_type); }
+IR Panels::load_a(IR batch, IR m, IR k, int lanes) { return k_.widened(s_.a_type, k_.load(s_.a_type, s_.a, s_.a_offset(batch, m, k), lanes), type); }
+IR Panels::load_b(IR batch, IR k, IR n, int lanes) { return k_.widened(s_.b_type, k_.load(s_.b_type, s_.b, s_.b_offset(batch, k, n), lanes), type); }
 void Panels::put(IR value, IR panel, IR index) { b_.CreateAlignedStore(value, b_.CreateInBoundsGEP(unit, panel, index), llvm::Align(4)); }
 
 //===-- Units -----------------------------------------------------------------------------------------------------===//

@@ -128,7 +128,6 @@ class Panels {
   std::optional<Grid> choose_grid() const;
   void pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel);
   void zero_end(IR panel, IR count);
-  IR cast(IR v, mlir::Type from);
   IR raw(IR base, IR offset, int lanes);
   IR pair(IR low, IR high);
   IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);
