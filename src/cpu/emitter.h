@@ -17,8 +17,10 @@ namespace cresset::cpu {
 using IR = llvm::Value*;
 using IRs = llvm::SmallVector<IR>;
 
-/// Of an array that is this large (bytes) not much stays in a core's L2.
+/// Of an array that is this large not much stays in a core's L2.
 constexpr int64_t kBytesBeyondL2 = 2 << 20;
+/// Of a kernel's arrays that are this large together the caches keep nothing for the next kernel.
+constexpr int64_t kBytesBeyondCaches = 32 << 20;
 
 /// How a kernel is launched.
 struct Kernel {

@@ -14,9 +14,8 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr int64_t kChunk = 8192;          // elements of a flat array in one task
-constexpr int64_t kAhead = 512;           // elements: where rows overlap, what is that far ahead is asked for
-constexpr int64_t kBytesBeyondCaches = 32 << 20;  // of all arrays of a kernel, from which on the caches have nothing left for the next one
+constexpr int64_t kChunk = 8192;  // elements of a flat array in one task
+constexpr int64_t kAhead = 512;   // elements: where rows overlap, what is that far ahead is asked for
 
 bool is_transcendental(Operation* op) { return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, Expm1Op, Log1pOp>(op); }
 bool is_costly(Operation* op) { return is_transcendental(op) || isa<DivOp, GatherOp>(op) || is_random_bits(op); }
