@@ -366,7 +366,7 @@ class ImplicitProduct {
     if (reads_every_second(&Axis::step)) {
       auto every_second = [&] {
         IR first = b_.CreateExtractElement(offset, uint64_t(0));
-        auto masks = spread_mask(valid, p.lanes);
+        auto masks = spread_mask(valid);
         each_channel([&](IR base) { return load_every_second(base, first, masks, p.lanes); });
       };
       return either(g_.axes.back().out % p.lanes == 0 ? b_.getTrue() : at.run, every_second, singly);
@@ -396,15 +396,7 @@ class ImplicitProduct {
     const Axis& a = g_.axes.back();
     return a.*step == 2 && a.in_stride == 1 && a.base_dilation == 1;
   }
-  std::array<IR, 2> spread_mask(IR valid, int lanes) {
-    std::array<IR, 2> halves;
-    for (int half : {0, 1}) {
-      SmallVector<int> picked;
-      for (int i = 0; i < lanes; ++i) picked.push_back(i % 2 ? lanes : half * lanes / 2 + i / 2);
-      halves[half] = k_.mask(b_.CreateShuffleVector(valid, llvm::Constant::getNullValue(valid->getType()), picked), g_.in_type);
-    }
-    return halves;
-  }
+  std::array<IR, 2> spread_mask(IR valid) { return {k_.mask(k_.spread(valid, 0), g_.in_type), k_.mask(k_.spread(valid, 1), g_.in_type)}; }
   IR load_every_second(IR base, IR first, const std::array<IR, 2>& masks, int lanes) {
     return k_.every_second(k_.load_masked(read_, base, first, masks[0]), k_.load_masked(read_, base, k_.add(first, k_.i64(lanes)), masks[1]), 0);
   }
@@ -477,7 +469,7 @@ class ImplicitProduct {
         IR valid = exists;
         for (auto [a, from, shift] : llvm::zip(g_.axes, origin, shifts(position)))
           valid = b_.CreateAnd(valid, b_.CreateICmpULT(b_.CreateAdd(from, k_.splat(shift, p.lanes)), k_.splat(k_.i64(a.reach()), p.lanes)));
-        auto masks = every_second ? spread_mask(valid, p.lanes) : two_rows ? mask_of_rows(valid, offset, p.lanes) : std::array<IR, 2>{valid};
+        auto masks = every_second ? spread_mask(valid) : two_rows ? mask_of_rows(valid, offset, p.lanes) : std::array<IR, 2>{valid};
         for (int half = 0; half < (every_second || two_rows ? 2 : 1); ++half) b_.CreateAlignedStore(b_.CreateSExtOrTrunc(masks[half], mask_type), mask_of(position, half), llvm::Align(8));
       });
       IR start = b_.CreateExtractElement(offset, uint64_t(0)), last = b_.CreateExtractElement(offset, uint64_t(p.lanes - 1));

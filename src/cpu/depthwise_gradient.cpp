@@ -49,12 +49,7 @@ class DepthwiseGradientEmitter {
       for (int64_t x = 0; x < x_.out; ++x) {
         starts.push_back(k_.add(k_.mul(column, x_.dilation), k_.i64(x * x_.step - x_.low)));
         for (int64_t half = 0; half < x_.dilation; ++half) {  // lanes of each vector read
-          IR inside = b_.CreateICmpULT(counted(k_.add(starts[x], k_.i64(half * lanes_))), splat(x_.in)), wanted = in_window;
-          if (x_.dilation == 2) {
-            SmallVector<int> spread;
-            for (int i = 0; i < lanes_; ++i) spread.push_back(i % 2 ? lanes_ : half * lanes_ / 2 + i / 2);
-            wanted = b_.CreateShuffleVector(in_window, llvm::Constant::getNullValue(in_window->getType()), spread);
-          }
+          IR inside = b_.CreateICmpULT(counted(k_.add(starts[x], k_.i64(half * lanes_))), splat(x_.in)), wanted = x_.dilation == 2 ? k_.spread(in_window, int(half)) : in_window;
           masks[x].push_back(k_.mask(b_.CreateAnd(inside, wanted), g_.in_type));
         }
       }
@@ -67,11 +62,7 @@ class DepthwiseGradientEmitter {
           IRs next;
           for (int64_t x = 0; x < x_.out; ++x) {
             IR at = k_.add(line, starts[x]), v = k_.load_masked(g_.in_type, input_, at, masks[x][0]);
-            if (x_.dilation == 2) {
-              SmallVector<int> even;
-              for (int i = 0; i < lanes_; ++i) even.push_back(2 * i);
-              v = b_.CreateShuffleVector(v, k_.load_masked(g_.in_type, input_, k_.add(at, k_.i64(lanes_)), masks[x][1]), even);
-            }
+            if (x_.dilation == 2) v = k_.every_second(v, k_.load_masked(g_.in_type, input_, k_.add(at, k_.i64(lanes_)), masks[x][1]), 0);
             next.push_back(b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {v, factor, sums[x]}));
           }
           return next;

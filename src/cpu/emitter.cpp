@@ -307,6 +307,13 @@ IR KernelEmitter::every_second(IR low, IR high, int first) {
   return b.CreateShuffleVector(low, high, picked);
 }
 
+IR KernelEmitter::spread(IR lanes, int half) {
+  int count = int(llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements());
+  llvm::SmallVector<int> picked;
+  for (int i = 0; i < count; ++i) picked.push_back(i % 2 ? count : half * count / 2 + i / 2);
+  return b.CreateShuffleVector(lanes, llvm::Constant::getNullValue(lanes->getType()), picked);
+}
+
 IR KernelEmitter::concatenate(IRs vectors) {
   while (vectors.size() > 1) {
     llvm::SmallVector<int> order(2 * llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements());

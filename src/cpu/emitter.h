@@ -106,6 +106,8 @@ class KernelEmitter {
   IR fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine);
   /// Of two vectors that follow each other, as a vector: the elements from `first` (0 or 1) on that are two apart.
   IR every_second(IR low, IR high, int first);
+  /// For lanes (of i1) of every_second(low, high, 0): which lanes of the low (half 0) or the high vector they are.
+  IR spread(IR lanes, int half);
   /// Vectors of one type, one after the other.
   IR concatenate(IRs vectors);
   /// As many vectors as each has lanes, turned: a square.
