@@ -59,7 +59,7 @@ std::vector<Geometry> Geometry::phases() const {
   constexpr int64_t kMost = 16;  // each is code of its own
   int64_t count = 1;
   bool possible = true;
-  for (const Axis& a : axes) count *= a.base_dilation, possible &= a.base_dilation == 1 || (a.step == 1 && a.in > 0);
+  for (const Axis& a : axes) count *= a.base_dilation, possible &= a.base_dilation == 1 || a.step == 1;
   std::vector<Geometry> result{*this};
   if (!possible || count > kMost) return result;
   for (size_t d = 0; d < axes.size(); ++d) {
@@ -98,7 +98,7 @@ class ImplicitProduct {
 
   void run() {
     window_ = g_.sizes(&Axis::window), positions_ = g_.sizes(&Axis::out);
-    image_size_ = std::max<int64_t>(product(positions_), 1), window_size_ = std::max<int64_t>(product(window_), 1);
+    image_size_ = product(positions_), window_size_ = product(window_);
     MatmulSpec spec;
     spec.batch = g_.groups * g_.batch_groups;
     spec.m = g_.features, spec.n = g_.images * product(positions_), spec.k = g_.in_features * product(window_);

@@ -227,8 +227,6 @@ class DepthwiseEmitter {
 
 bool is_depthwise(const Geometry& g, const Target& target) {
   if (g.in_features != 1 || g.groups == 1 || g.batch_groups != 1 || g.features > 4 || g.axes.empty()) return false;
-  for (const Axis& a : g.axes)
-    if (a.in == 0 || a.out == 0 || a.window == 0) return false;
   if (product(g.sizes(&Axis::window)) > 128 || !g.is_dense(&Axis::out, &Axis::out_stride)) return false;
   Layout l(g, target);
   return (l.padded + l.result) * 8 <= kLargestScratch;

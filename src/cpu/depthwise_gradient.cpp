@@ -86,9 +86,9 @@ bool is_depthwise_gradient(const Geometry& g, const Target& target) {
   if (target.lanes < 8 || g.batch_groups == 1 || g.groups != 1 || g.images != 1 || g.axes.size() != 2) return false;
   if (!g.in_type.isF32() || !g.kernel_type.isF32() || !g.out_type.isF32()) return false;
   for (const Axis& a : g.axes)
-    if (a.base_dilation != 1 || a.reversed || a.in == 0 || a.window == 0) return false;
+    if (a.base_dilation != 1 || a.reversed) return false;
   const Axis& x = g.axes[1];
-  return x.in_stride == 1 && x.window_stride == 1 && x.dilation <= 2 && x.out >= 1 && x.out <= 12 && g.axes[0].out >= 1;
+  return x.in_stride == 1 && x.window_stride == 1 && x.dilation <= 2 && x.out <= 12;
 }
 
 void emit_depthwise_gradient(KernelContext& c, const Geometry& g, IR input, IR kernel) { DepthwiseGradientEmitter(c, g, input, kernel).run(); }

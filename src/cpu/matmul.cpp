@@ -102,7 +102,7 @@ class MatmulEmitter {
       if (!mc_ || time < best) best = time, mc_ = mc, nb_ = nb;
     };
     auto parts = [](int64_t n, int64_t most, int64_t unit, int64_t more, auto&& consider) {
-      int64_t fewest = std::max<int64_t>(ceil_div(n, most), 1);
+      int64_t fewest = ceil_div(n, most);
       for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
     };
     if (row_by_row()) most.columns = std::min(most.columns, kBytesOfColumns / (p_.padded(s_.k) / p_.depth * p_.bytes));

@@ -21,7 +21,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   }
   // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
   bool many = k.target.registers == 32;
-  mr = std::clamp<int64_t>(s_.m, 1, most_rows ? most_rows : many ? 8 : 6);
+  mr = std::min<int64_t>(s_.m, most_rows ? most_rows : many ? 8 : 6);
   int sums = many ? 24 : 12, most = int(sums / std::max<int64_t>(mr, many ? 4 : 3));
   auto width = [&](int v) {
     nr = v * lanes;
@@ -31,7 +31,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   // Two thirds of the sums at least: fewer wait for themselves, and eight by one for their loads.
   for (int v = most - 1; v >= 1 && 3 * v * mr >= 2 * sums; --v)
     if (width(v) < width(vectors)) vectors = v;
-  vectors = std::min<int64_t>(vectors, std::max<int64_t>(ceil_div(s_.n, lanes), 1));
+  vectors = std::min<int64_t>(vectors, ceil_div(s_.n, lanes));
   nr = vectors * lanes;
 }
 

@@ -8,7 +8,7 @@
 
 namespace cresset::cpu {
 
-/// C[b,m,n] = sum_k A[b,m,k] B[b,k,n].
+/// C[b,m,n] = sum_k A[b,m,k] B[b,k,n]. Only K may be 0: of a phase of a convolution no place of the window may meet the input.
 struct MatmulSpec {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   mlir::Type a_type, b_type;

@@ -110,8 +110,7 @@ llvm::Error emit_sort(KernelContext& c) {
   int64_t dim = int64_t(op.getDimension());
   if (dim < 0) dim += type.getRank();
   int64_t n = type.getDimSize(dim), stride = product(type.getShape().drop_front(dim + 1));
-  int64_t lines = n ? type.getNumElements() / n : 0;
-  c.kernel.tasks = lines;
+  c.kernel.tasks = type.getNumElements() / n;
   c.kernel.cost = double(type.getNumElements()) * 100;
   auto order = n <= INT32_MAX ? order_of_keys(op) : std::nullopt;
   c.kernel.scratch_bytes = n * (order ? 16 : 8);

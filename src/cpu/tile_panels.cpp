@@ -11,7 +11,7 @@ std::optional<Panels::Grid> Panels::choose_grid() const {
   if (!k_.target.tiles || depth != 2 || !s_.may_use_tiles || s_.k < kTileDepth) return std::nullopt;
   constexpr int64_t kSums = 4, kRows = TileRegisters::kRows;
   bool by_groups = s_.groups == MatmulSpec::Rows;
-  int64_t rows = std::max<int64_t>(by_groups ? ceil_div(s_.m, s_.batch) : s_.m, 1), down = ceil_div(rows, kRows), across = std::max<int64_t>(ceil_div(s_.n, kRows), 1);
+  int64_t rows = by_groups ? ceil_div(s_.m, s_.batch) : s_.m, down = ceil_div(rows, kRows), across = ceil_div(s_.n, kRows);
   if (down > 1 && across > 1) down = across = 2;
   else down = std::min(down, kSums), across = std::min(across, kSums);
   int64_t panels = ceil_div(rows, down * kRows);

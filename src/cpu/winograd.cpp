@@ -272,8 +272,8 @@ class WinogradEmitter {
 bool is_winograd(const Geometry& g, KernelEmitter& k) {
   if (k.target.lanes < 8 || g.axes.size() != 2 || g.batch_groups != 1 || !g.in_type.isF32() || !g.kernel_type.isF32() || !g.out_type.isF32()) return false;
   for (const Axis& a : g.axes)
-    if (a.window != 3 || a.step != 1 || a.dilation != 1 || a.base_dilation != 1 || a.out_step != 1 || a.out == 0 || a.in == 0) return false;
-  if (g.in_features == 0 || g.images == 0 || !g.is_dense(&Axis::window, &Axis::window_stride) || !g.is_dense(&Axis::out, &Axis::out_stride) || g.axes[1].in_stride != 1) return false;
+    if (a.window != 3 || a.step != 1 || a.dilation != 1 || a.base_dilation != 1 || a.out_step != 1) return false;
+  if (!g.is_dense(&Axis::window, &Axis::window_stride) || !g.is_dense(&Axis::out, &Axis::out_stride) || g.axes[1].in_stride != 1) return false;
   MatmulSpec tiles = product_of(g), positions = tiles;
   positions.n = g.images * product(g.sizes(&Axis::out));
   double direct = double(g.groups * g.in_features * g.features * Panels(k, positions, 0, true).computed(positions.n)) * 9 / 16 / num_threads();
