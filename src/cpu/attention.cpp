@@ -358,8 +358,7 @@ class ForwardEmitter : AttentionEmitter {
             }
           }
         };
-        k_.when(first, [&] { write(false); });
-        k_.when(b_.CreateNot(first), [&] { write(true); });
+        k_.either(first, [&] { write(false); }, [&] { write(true); });
       });
     });
   }

@@ -86,6 +86,12 @@ void KernelEmitter::when(IR condition, const std::function<void()>& then) {
   b.SetInsertPoint(after);
 }
 
+void KernelEmitter::either(IR condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition)) return known->isZero() ? otherwise() : then();
+  when(condition, then);
+  when(b.CreateNot(condition), otherwise);
+}
+
 IR KernelEmitter::unless(IR condition, IR usual, const std::function<IR()>& rare) {
   auto* before = b.GetInsertBlock();
   IR other = nullptr;

@@ -66,6 +66,8 @@ class KernelEmitter {
   /// Asks for a line of memory, up to the first or the second cache.
   void prefetch(IR address, bool to_write = false, int cache = 1);
   void when(IR condition, const std::function<void()>& then);
+  /// One of the two; no branch where the condition is a constant.
+  void either(IR condition, const std::function<void()>& then, const std::function<void()>& otherwise);
   /// `usual`, or what `rare` makes where the condition holds.
   IR unless(IR condition, IR usual, const std::function<IR()>& rare);
 

@@ -461,8 +461,7 @@ class MatmulEmitter {
     if (s_.n_run < p.nr) return run_by_run();
     IR is_whole = b_.CreateICmpEQ(first, last);
     if (!complete) is_whole = b_.CreateAnd(is_whole, b_.CreateICmpEQ(columns, k_.i64(p.nr)));
-    k_.when(is_whole, whole);
-    k_.when(b_.CreateNot(is_whole), run_by_run);
+    k_.either(is_whole, whole, run_by_run);
   }
 
   KernelContext& c_;

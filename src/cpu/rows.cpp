@@ -51,14 +51,12 @@ class RowsEmitter {
     c_.kernel.cost = double(rows_) * columns_ * (4 + f_.roles.size() * (1 + walks_.size()));
 
     auto tasks = [&] { overlaps_ ? overlapping_rows() : k_.loop(k_.begin(), k_.end(), [&](IR task) { flat_ ? chunk(task) : row(task); }); };
-    IR can_stream = plan_streams();
-    if (!can_stream) return tasks(), llvm::Error::success();
-    k_.when(can_stream, [&] {
+    auto past_caches = [&] {
       tasks();
       k_.b.CreateIntrinsic(k_.b.getVoidTy(), llvm::Intrinsic::x86_sse_sfence, {});
-    });
-    past_caches_.clear();
-    k_.when(k_.b.CreateNot(can_stream), tasks);
+      past_caches_.clear();
+    };
+    k_.either(plan_streams(), past_caches, tasks);
     return llvm::Error::success();
   }
 
@@ -146,23 +144,24 @@ class RowsEmitter {
     });
   }
 
-  // Where a kernel's arrays do not fit into the caches, its outputs go past them, so that their lines need not be read first: if they begin with a line and overwrite nothing that has been read just then.
+  // Where a kernel's arrays do not fit into the caches, its outputs go past them, so that their lines need not be read first: if they begin with a line and overwrite
+  // nothing that has been read just then.
   IR plan_streams() {
-    IR result = nullptr;
     int64_t all_bytes = 0;
     for (auto* arrays : {&f_.inputs, &f_.outputs})
       for (Value v : *arrays) all_bytes += std::min(shaped(v).getNumElements(), product(f_.shape)) * element_bytes(element(v));
-    if (all_bytes < kBytesBeyondCaches) return nullptr;
+    if (all_bytes < kBytesBeyondCaches) return k_.b.getFalse();
+    IR result = k_.b.getTrue();
     for (const Walk& walk : walks_)
       for (Value v : walk.stores) {
         int64_t bytes = element_bytes(element(v));
         if (shaped(v).getShape() != ArrayRef(f_.shape) || columns_ * bytes % 64 || lanes_ * bytes % 64) continue;
         past_caches_.insert(v);
-        IR ok = k_.b.CreateICmpEQ(k_.b.CreateAnd(k_.b.CreatePtrToInt(c_.buffer(v), k_.b.getInt64Ty()), k_.i64(63)), k_.i64(0));
-        for (Value input : f_.inputs) ok = k_.b.CreateAnd(ok, k_.b.CreateICmpNE(c_.buffer(v), c_.buffer(input)));
-        result = result ? k_.b.CreateAnd(result, ok) : ok;
+        IR address = k_.b.CreatePtrToInt(c_.buffer(v), k_.b.getInt64Ty());
+        result = k_.b.CreateAnd(result, k_.b.CreateICmpEQ(k_.b.CreateAnd(address, k_.i64(63)), k_.i64(0)));
+        for (Value input : f_.inputs) result = k_.b.CreateAnd(result, k_.b.CreateICmpNE(c_.buffer(v), c_.buffer(input)));
       }
-    return result;
+    return past_caches_.empty() ? k_.b.getFalse() : result;
   }
 
   // Where a walk computes while others wait for memory, and registers hold what all of them need.
@@ -205,13 +204,13 @@ class RowsEmitter {
     for (size_t w = passes_; w-- > 0;) all.push_back(w);
     k_.loop(k_.begin(), k_.b.CreateAdd(k_.end(), k_.i64(passes_ - 1)), [&](IR first) {
       IR are_all = k_.b.CreateAnd(k_.b.CreateICmpSGE(k_.b.CreateSub(first, k_.i64(passes_ - 1)), k_.begin()), k_.b.CreateICmpSLT(first, k_.end()));
-      k_.when(are_all, [&] { pass_rows(first, all); });
-      k_.when(k_.b.CreateNot(are_all), [&] {
+      auto one_by_one = [&] {
         for (size_t w : all) {
           IR row = k_.b.CreateSub(first, k_.i64(w));
           k_.when(k_.b.CreateAnd(k_.b.CreateICmpSGE(row, k_.begin()), k_.b.CreateICmpSLT(row, k_.end())), [&] { pass_rows(first, w); });
         }
-      });
+      };
+      k_.either(are_all, [&] { pass_rows(first, all); }, one_by_one);
     });
   }
 

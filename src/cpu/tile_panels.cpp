@@ -31,8 +31,9 @@ void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int6
     for (int64_t i = 0; i < grid->down; ++i)
       for (int64_t j = 0; j < grid->across; ++j) body(sum(i, j), bytes(sums, k_.i64(i * grid->rows * pitch + j * T::kBytes)));
   };
-  k_.when(add, [&] { each_sum([&](int tile, IR address) { registers->load(tile, address, pitch); }); });
-  k_.when(b_.CreateNot(add), [&] { each_sum([&](int tile, IR) { registers->zero(tile); }); });
+  auto load = [&] { each_sum([&](int tile, IR address) { registers->load(tile, address, pitch); }); };
+  auto zero = [&] { each_sum([&](int tile, IR) { registers->zero(tile); }); };
+  k_.either(add, load, zero);
   IR steps = b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth));
   k_.loop(k_.i64(0), steps, [&](IR step) {
     for (int64_t j = 0; j < grid->across; ++j) {
@@ -72,15 +73,15 @@ void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
     if (!s_.a_unit_m) return rows_one_by_one();
     // A square of pairs, transposed in registers, if as many rows are there.
     IR fits = b_.CreateICmpSLE(b_.CreateAdd(m, k_.add(i, k_.i64(kUnits))), k_.i64(s_.m));
-    k_.when(fits, [&] {
+    auto transposed = [&] {
       k_.loop(k_.i64(0), whole, [&](IR step) {
         IRs square;
         for (int64_t u = 0; u < kUnits; ++u) square.push_back(unit_of_a(batch, k_.add(m, i), element(step, u), end, kUnits));
         k_.transpose(square);
         for (int64_t r = 0; r < grid->rows; ++r) put(square[r], place(step, k_.add(i, k_.i64(r))), k_.i64(0));
       });
-    });
-    k_.when(b_.CreateNot(fits), rows_one_by_one);
+    };
+    k_.either(fits, transposed, rows_one_by_one);
   });
   k_.when(b_.CreateICmpNE(last, k_.i64(0)), [&] { k_.loop(k_.i64(0), k_.i64(mr), [&](IR i) { one_by_one(i, whole); }); });
 }

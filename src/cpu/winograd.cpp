@@ -86,8 +86,7 @@ class WinogradEmitter {
         k_.loop(k_.i64(0), tiles, p_.nr, [&](IR tile) {
           if (!end_) return multiply(p_, tile);
           IR is_end = b_.CreateICmpSLE(b_.CreateSub(tiles, tile), k_.i64(end_->nr));
-          k_.when(is_end, [&] { multiply(*end_, tile); });
-          k_.when(b_.CreateNot(is_end), [&] { multiply(p_, tile); });
+          k_.either(is_end, [&] { multiply(*end_, tile); }, [&] { multiply(p_, tile); });
         });
         k_.loop(k_.i64(0), k_.min(k_.i64(feature_block()), b_.CreateSub(count, f)), [&](IR i) { finish(k_.add(k_.mul(at[0].base, g_.features), k_.add(feature, i)), i); });
       });
