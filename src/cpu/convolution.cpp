@@ -276,24 +276,18 @@ class ImplicitProduct {
         each_channel([&](IR plane, IR row) { put(b_.CreateShuffleVector(k_.load(read_, input, k_.add(from, plane), p.lanes), moved), row, column); });
       };
       IR n = k_.add(p.n0, k_.i64(column)), is_end = rest && image_size_ >= p.lanes ? b_.CreateICmpEQ(n, k_.i64(all - rest)) : b_.getFalse();
-      either(all_within_image(n, p.lanes, p.width), [&] { neighbours(column, p.lanes); }, [&] { either(is_end, at_end, singly); });
+      k_.either(all_within_image(n, p.lanes, p.width), [&] { neighbours(column, p.lanes); }, [&] { k_.either(is_end, at_end, singly); });
     };
     auto vectors = [&] {
       for (int64_t column = 0; column < p.width; column += p.lanes) vector(column);
     };
     if (!is_flat()) return vectors();
-    either(all_within_image(p.n0, p.width, p.width), [&] { neighbours(0, p.width); }, vectors);
+    k_.either(all_within_image(p.n0, p.width, p.width), [&] { neighbours(0, p.width); }, vectors);
   }
   // Whether positions n … n + count - 1 of a panel of `width` exist and belong to one image. The last panel may have whole vectors beyond the last position.
   IR all_within_image(IR n, int64_t count, int64_t width) {
     IR exist = g_.images * image_size_ % width == 0 ? b_.getTrue() : b_.CreateICmpSLE(n, k_.i64(g_.images * image_size_ - count));
     return b_.CreateAnd(within_image(n, count), exist);
-  }
-  void either(IR condition, const std::function<void()>& yes, const std::function<void()>& no) {
-    if (condition == b_.getTrue()) return yes();
-    if (condition == b_.getFalse()) return no();
-    k_.when(condition, yes);
-    k_.when(b_.CreateNot(condition), no);
   }
 
   //===-- Windows ---------------------------------------------------------------------------------------------------===//
@@ -312,7 +306,7 @@ class ImplicitProduct {
       IR channels = b_.CreateUDiv(p.k, k_.i64(window_size_));
       auto masked = [&] { k_.loop(k_.i64(0), k_.i64(window_size_), [&](IR w) { pack_place(p, address, at, w, w, channel, channels); }); };
       if (!can_be_inside()) return masked();
-      either(b_.CreateAnd(at.inside, at.run), [&] { pack_inside(p, address, at, channel, channels); }, masked);
+      k_.either(b_.CreateAnd(at.inside, at.run), [&] { pack_inside(p, address, at, channel, channels); }, masked);
     });
   }
 
@@ -369,7 +363,7 @@ class ImplicitProduct {
         auto masks = spread_mask(valid);
         each_channel([&](IR base) { return load_every_second(base, first, masks, p.lanes); });
       };
-      return either(g_.axes.back().out % p.lanes == 0 ? b_.getTrue() : at.run, every_second, singly);
+      return k_.either(g_.axes.back().out % p.lanes == 0 ? b_.getTrue() : at.run, every_second, singly);
     }
     auto beyond_row = [&] {  // vectors that are not one run of the input
       if (!reads_two_rows(&Axis::out, &Axis::step, p.lanes)) return singly();
@@ -380,14 +374,11 @@ class ImplicitProduct {
     if (!is_flat()) return beyond_row();
     bool masked = can_mask();
     IR together = masked ? within_image(at.n, p.lanes) : b_.CreateAnd(within_image(at.n, p.lanes), b_.CreateAndReduce(valid));
-    if (together == b_.getFalse()) return beyond_row();
     IR first = b_.CreateExtractElement(offset, uint64_t(0)), mask = k_.mask(valid, g_.in_type);
-    k_.when(together, [&] {
-      each_channel([&](IR base) {
-        return masked ? k_.load_masked(read_, base, first, mask) : k_.load(read_, base, first, p.lanes);
-      });
-    });
-    if (together != b_.getTrue()) k_.when(b_.CreateNot(together), beyond_row);
+    auto one_run = [&] {
+      each_channel([&](IR base) { return masked ? k_.load_masked(read_, base, first, mask) : k_.load(read_, base, first, p.lanes); });
+    };
+    k_.either(together, one_run, beyond_row);
   }
   bool can_mask() const { return k_.target.lanes > 4 && element_bytes(g_.in_type) >= (k_.target.avx512() ? 2 : 4); }
   // Whether lanes in one row read every second element: two vectors, of which half is kept, instead of a gather.
