@@ -100,80 +100,104 @@ IR key_of(KernelEmitter& k, Type type, IR x) {
   return b.CreateSelect(b.CreateFCmpUNO(x, x), constant(0xffffffff), key);
 }
 
+class SortEmitter {
+ public:
+  explicit SortEmitter(KernelContext& c) : c_(c), k_(c.k), b_(c.k.b), op_(cast<SortOp>(c.fusion.roles.back().first)) {
+    auto type = shaped(op_.getInputs()[0]);
+    int64_t dim = int64_t(op_.getDimension());
+    if (dim < 0) dim += type.getRank();
+    n_ = wanted_ = type.getDimSize(dim), stride_ = product(type.getShape().drop_front(dim + 1));
+    if (auto first = op_->getAttrOfType<IntegerAttr>(kFirstWanted)) wanted_ = first.getInt();
+    if (n_ <= INT32_MAX) order_ = order_of_keys(op_);
+    c_.kernel.tasks = type.getNumElements() / n_;
+    c_.kernel.cost = double(type.getNumElements()) * 100;
+    c_.kernel.scratch_bytes = n_ * (order_ ? 16 : 8);
+  }
+
+  void run() { order_ ? by_keys() : by_comparator(); }
+
+ private:
+  // Each line is sorted as numbers of 64 bits: the key above, its position below.
+  void by_keys() {
+    auto sort = function("cresset_sort_keys", {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy()});
+    Value keys = op_.getInputs()[0];
+    k_.loop(k_.begin(), k_.end(), [&](IR line) {
+      IR begin = begin_of(line);
+      k_.along(k_.i64(n_), stride_ == 1 ? k_.target.lanes : 1, [&](IR i, int lanes) {
+        IR key = key_of(k_, element(keys), k_.load(element(keys), c_.buffer(keys), element_of(begin, i), lanes));
+        if (*order_ == Order::Descending) key = b_.CreateNot(key);
+        auto* wide = key->getType()->getWithNewType(b_.getInt64Ty());
+        IR position = k_.splat(i, lanes);
+        if (lanes > 1) position = b_.CreateAdd(position, b_.CreateStepVector(wide));
+        b_.CreateAlignedStore(b_.CreateOr(b_.CreateShl(b_.CreateZExt(key, wide), 32), position), entry(i), llvm::Align(8));
+      });
+      b_.CreateCall(sort, {k_.scratch(), k_.i64(n_), k_.i64(wanted_), entry(k_.i64(n_))});
+      write(begin);
+    });
+  }
+
+  // Each line's positions are sorted by less(context, i, j).
+  void by_comparator() {
+    auto sort = function("cresset_stable_sort", {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy(), b_.getPtrTy()});
+    llvm::Function* less = comparator();
+    IR context = k_.alloca_in_entry(b_.getPtrTy(), op_.getInputs().size());
+    k_.loop(k_.begin(), k_.end(), [&](IR line) {
+      IR begin = begin_of(line);
+      for (auto [i, v] : llvm::enumerate(op_.getInputs()))
+        if (!is_position(v)) b_.CreateStore(b_.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), begin), b_.CreateConstGEP1_64(b_.getPtrTy(), context, i));
+      b_.CreateCall(sort, {k_.scratch(), k_.i64(n_), k_.i64(wanted_), less, context});
+      write(begin);
+    });
+  }
+  // less(context, i, j): context is an array of the inputs' addresses at the line's first element.
+  llvm::Function* comparator() {
+    auto* type = llvm::FunctionType::get(b_.getInt1Ty(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()}, false);
+    auto* less = llvm::Function::Create(type, llvm::Function::InternalLinkage, k_.function()->getName() + ".less", k_.module);
+    llvm::IRBuilderBase::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", less));
+    ElementEmitter e(k_, 1, [](ElementEmitter&, Value, const Indices&) -> IR { return nullptr; });
+    IRs arguments;
+    for (auto [i, v] : llvm::enumerate(op_.getInputs())) {
+      IR base = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstGEP1_64(b_.getPtrTy(), less->getArg(0), i));
+      for (int side : {1, 2})
+        arguments.push_back(is_position(v) ? position(v, less->getArg(side)) : k_.load(element(v), base, b_.CreateMul(less->getArg(side), k_.i64(stride_)), 1));
+    }
+    b_.CreateRet(e.region(op_.getComparator().front(), arguments)[0]);
+    return less;
+  }
+  llvm::FunctionCallee function(llvm::StringRef name, ArrayRef<llvm::Type*> arguments) {
+    return k_.module.getOrInsertFunction(name, llvm::FunctionType::get(b_.getVoidTy(), arguments, false));
+  }
+
+  // The inputs' elements where scratch says that they are.
+  void write(IR line_begin) {
+    k_.loop(k_.i64(0), k_.i64(wanted_), [&](IR i) {
+      IR at = b_.CreateLoad(b_.getInt64Ty(), entry(i));
+      if (order_) at = b_.CreateAnd(at, k_.i64(0xffffffff));
+      IR from = element_of(line_begin, at), to = element_of(line_begin, i);
+      for (auto [v, r] : llvm::zip(op_.getInputs(), op_.getResults()))
+        if (c_.slots.has(r)) k_.store(element(r), is_position(v) ? position(v, at) : k_.load(element(v), c_.buffer(v), from, 1), c_.buffer(r), to, 1);
+    });
+  }
+  IR entry(IR i) { return b_.CreateInBoundsGEP(b_.getInt64Ty(), k_.scratch(), i); }
+  IR begin_of(IR line) { return b_.CreateAdd(b_.CreateMul(b_.CreateUDiv(line, k_.i64(stride_)), k_.i64(n_ * stride_)), b_.CreateURem(line, k_.i64(stride_))); }
+  IR element_of(IR line_begin, IR i) { return b_.CreateAdd(line_begin, b_.CreateMul(i, k_.i64(stride_))); }
+  // An input of positions that is not in memory.
+  bool is_position(Value v) { return isa_and_nonnull<IotaOp>(v.getDefiningOp()) && c_.fusion.roles.contains(v.getDefiningOp()); }
+  IR position(Value v, IR at) { return b_.CreateTrunc(at, k_.compute_type(element(v))); }
+
+  KernelContext& c_;
+  KernelEmitter& k_;
+  llvm::IRBuilder<>& b_;
+  SortOp op_;
+  int64_t n_, wanted_, stride_;  // elements of a line, how many of them somebody reads, from one to the next
+  std::optional<Order> order_;   // of keys, if there are any
+};
+
 }  // namespace
 
 llvm::Error emit_sort(KernelContext& c) {
-  auto& k = c.k;
-  auto& b = k.b;
-  auto op = cast<SortOp>(c.fusion.roles.back().first);
-  auto type = shaped(op.getInputs()[0]);
-  int64_t dim = int64_t(op.getDimension());
-  if (dim < 0) dim += type.getRank();
-  int64_t n = type.getDimSize(dim), stride = product(type.getShape().drop_front(dim + 1));
-  c.kernel.tasks = type.getNumElements() / n;
-  c.kernel.cost = double(type.getNumElements()) * 100;
-  auto order = n <= INT32_MAX ? order_of_keys(op) : std::nullopt;
-  c.kernel.scratch_bytes = n * (order ? 16 : 8);
-  auto first = op->getAttrOfType<IntegerAttr>(kFirstWanted);
-  int64_t wanted = first ? first.getInt() : n;
-  auto* pointer = b.getPtrTy();
-  // An input of positions that is not in memory.
-  auto is_position = [&](Value v) { return isa_and_nonnull<IotaOp>(v.getDefiningOp()) && c.fusion.roles.contains(v.getDefiningOp()); };
-  auto position = [&](Value v, IR at) { return b.CreateTrunc(at, k.compute_type(element(v))); };
-  // The inputs' elements from scratch, where the positions are that come first on a line.
-  auto write = [&](IR line_begin) {
-    k.loop(k.i64(0), k.i64(wanted), [&](IR i) {
-      IR entry = b.CreateLoad(b.getInt64Ty(), b.CreateInBoundsGEP(b.getInt64Ty(), k.scratch(), i));
-      if (order) entry = b.CreateAnd(entry, k.i64(0xffffffff));
-      IR from = b.CreateAdd(line_begin, b.CreateMul(entry, k.i64(stride))), to = b.CreateAdd(line_begin, b.CreateMul(i, k.i64(stride)));
-      for (auto [v, r] : llvm::zip(op.getInputs(), op.getResults()))
-        if (c.slots.has(r)) k.store(element(r), is_position(v) ? position(v, entry) : k.load(element(v), c.buffer(v), from, 1), c.buffer(r), to, 1);
-    });
-  };
-  auto begin_of = [&](IR line) { return b.CreateAdd(b.CreateMul(b.CreateUDiv(line, k.i64(stride)), k.i64(n * stride)), b.CreateURem(line, k.i64(stride))); };
-  if (order) {
-    auto sort = k.module.getOrInsertFunction("cresset_sort_keys", llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty(), b.getInt64Ty(), pointer}, false));
-    Value keys = op.getInputs()[0];
-    k.loop(k.begin(), k.end(), [&](IR line) {
-      IR begin = begin_of(line);
-      k.along(k.i64(n), stride == 1 ? k.target.lanes : 1, [&](IR i, int lanes) {
-        IR key = key_of(k, element(keys), k.load(element(keys), c.buffer(keys), b.CreateAdd(begin, b.CreateMul(i, k.i64(stride))), lanes));
-        if (*order == Order::Descending) key = b.CreateNot(key);
-        auto* wide = key->getType()->getWithNewType(b.getInt64Ty());
-        IR position = k.splat(i, lanes);
-        if (lanes > 1) position = b.CreateAdd(position, b.CreateStepVector(wide));
-        IR entry = b.CreateOr(b.CreateShl(b.CreateZExt(key, wide), 32), position);
-        b.CreateAlignedStore(entry, b.CreateInBoundsGEP(b.getInt64Ty(), k.scratch(), i), llvm::Align(8));
-      });
-      b.CreateCall(sort, {k.scratch(), k.i64(n), k.i64(wanted), b.CreateConstInBoundsGEP1_64(b.getInt64Ty(), k.scratch(), n)});
-      write(begin);
-    });
-    return llvm::Error::success();
-  }
-
-  // less(context, i, j): context is an array of the inputs' addresses at the line's first element.
-  auto* less = llvm::Function::Create(llvm::FunctionType::get(b.getInt1Ty(), {pointer, b.getInt64Ty(), b.getInt64Ty()}, false),
-                                      llvm::Function::InternalLinkage, k.function()->getName() + ".less", k.module);
-  {
-    llvm::IRBuilderBase::InsertPointGuard guard(b);
-    b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "entry", less));
-    ElementEmitter e(k, 1, [](ElementEmitter&, Value, const Indices&) -> IR { return nullptr; });
-    IRs arguments;
-    for (auto [i, v] : llvm::enumerate(op.getInputs())) {
-      IR base = b.CreateLoad(pointer, b.CreateConstGEP1_64(pointer, less->getArg(0), i));
-      for (int side : {1, 2}) arguments.push_back(is_position(v) ? position(v, less->getArg(side)) : k.load(element(v), base, b.CreateMul(less->getArg(side), k.i64(stride)), 1));
-    }
-    b.CreateRet(e.region(op.getComparator().front(), arguments)[0]);
-  }
-  auto sort = k.module.getOrInsertFunction("cresset_stable_sort", llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty(), b.getInt64Ty(), pointer, pointer}, false));
-  IR context = k.alloca_in_entry(pointer, op.getInputs().size());
-  k.loop(k.begin(), k.end(), [&](IR line) {
-    IR begin = begin_of(line);
-    for (auto [i, v] : llvm::enumerate(op.getInputs()))
-      if (!is_position(v)) b.CreateStore(b.CreateInBoundsGEP(k.memory_type(element(v)), c.buffer(v), begin), b.CreateConstGEP1_64(pointer, context, i));
-    b.CreateCall(sort, {k.scratch(), k.i64(n), k.i64(wanted), less, context});
-    write(begin);
-  });
+  SortEmitter(c).run();
   return llvm::Error::success();
 }
 
