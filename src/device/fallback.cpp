@@ -54,53 +54,79 @@ class SeededCpu {
   at::Tensor before_;
 };
 
+// What the operator works on: one CPU storage for each cell, so that aliases stay aliases. Bytes are copied back where it writes.
+class CpuCopies {
+ public:
+  at::Tensor to_cpu(const at::Tensor& t, bool writes) {
+    if (!is_ours(t)) return t;
+    at::Tensor cpu = at::empty({0}, t.options().device(at::kCPU)).set_(storage_of(trace::Cell::of(t)), t.storage_offset(), t.sizes(), t.strides());
+    cpu._set_conj(t.is_conj());
+    cpu._set_neg(t.is_neg());
+    if (writes) written_.push_back({t, cpu});
+    return cpu;
+  }
+  void write_back() {
+    for (auto& [device, cpu] : written_) {
+      if (device.sizes() != cpu.sizes()) device.resize_(cpu.sizes());
+      device.copy_(cpu);
+    }
+  }
+  at::Tensor to_device(const at::Tensor& t) const {
+    if (!t.defined() || !t.device().is_cpu()) return t;
+    for (auto& [device, cpu] : written_)
+      if (cpu.is_same(t)) return device;
+    return t.to(c10::Device(c10::DeviceType::PrivateUse1, 0));
+  }
+
+ private:
+  at::Storage storage_of(trace::Cell& cell) {
+    auto& storage = storages_[&cell];
+    if (!storage) {
+      BufferPtr bytes = trace::bytes(cell), copy = Buffer::allocate(bytes->size());
+      std::memcpy(copy->data(), bytes->data(), bytes->size());
+      storage = cpu_storage(copy);
+    }
+    return storage;
+  }
+
+  std::unordered_map<trace::Cell*, at::Storage> storages_;
+  std::vector<std::pair<at::Tensor, at::Tensor>> written_;  // device, CPU
+};
+
+// Puts others in the place of the tensors that an argument or a result consists of.
+template <class Replace>
+void replace_tensors(c10::IValue& value, Replace replace) {
+  if (value.isTensor()) {
+    value = replace(value.toTensor());
+  } else if (value.isTensorList()) {
+    std::vector<at::Tensor> list;
+    for (const at::Tensor& t : value.toTensorVector()) list.push_back(replace(t));
+    value = c10::List<at::Tensor>(list);
+  } else if (value.isOptionalTensorList()) {
+    c10::List<std::optional<at::Tensor>> list;
+    for (const std::optional<at::Tensor>& t : value.toOptionalTensorList()) list.push_back(t ? std::optional(replace(*t)) : std::nullopt);
+    value = list;
+  }
+}
+
 }  // namespace
 
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& schema = op.schema();
   trace::check_not_in_body(("use " + schema.name() + ", which is not lowered").c_str());
   TORCH_CHECK_NOT_IMPLEMENTED(!trace::capturing(), "cresset: ", schema.name(), " is not lowered and can't be part of a captured program; a value is read while its graph is captured");
-  size_t arguments = schema.arguments().size(), base = stack->size() - arguments;
   std::string reason;
-  for (const auto& value : torch::jit::last(*stack, arguments))
+  for (const auto& value : torch::jit::last(*stack, schema.arguments().size()))
     if (value.isTensor() && value.toTensor().defined() && without_code(value.toTensor().scalar_type())) reason = std::string(" for ") + c10::toString(value.toTensor().scalar_type());
   announce(schema.name(), reason);
 
-  // One CPU storage for each cell, so that aliases stay aliases. Bytes are copied where the operator writes.
-  std::unordered_map<trace::Cell*, at::Storage> storages;
-  std::vector<std::pair<at::Tensor, at::Tensor>> written;  // device, CPU
-  auto to_cpu = [&](const at::Tensor& t, bool writes) {
-    if (!is_ours(t)) return t;
-    auto& cell = trace::Cell::of(t);
-    auto& storage = storages[&cell];
-    if (!storage) {
-      BufferPtr bytes = trace::bytes(cell);
-      BufferPtr copy = Buffer::allocate(bytes->size());
-      std::memcpy(copy->data(), bytes->data(), bytes->size());
-      storage = cpu_storage(copy);
-    }
-    at::Tensor cpu = at::empty({0}, t.options().device(at::kCPU)).set_(storage, t.storage_offset(), t.sizes(), t.strides());
-    cpu._set_conj(t.is_conj());
-    cpu._set_neg(t.is_neg());
-    if (writes) written.push_back({t, cpu});
-    return cpu;
-  };
+  CpuCopies copies;
   std::optional<at::Generator> generator;
-  for (size_t i = 0; i < arguments; ++i) {
-    auto& value = (*stack)[base + i];
+  for (size_t i = 0, first = stack->size() - schema.arguments().size(); i < schema.arguments().size(); ++i) {
+    c10::IValue& value = (*stack)[first + i];
     const auto* alias = schema.arguments()[i].alias_info();
-    bool writes = alias && alias->isWrite();
-    if (value.isTensor()) {
-      value = to_cpu(value.toTensor(), writes);
-    } else if (value.isTensorList()) {
-      std::vector<at::Tensor> list;
-      for (const at::Tensor& t : value.toTensorVector()) list.push_back(to_cpu(t, writes));
-      value = c10::List<at::Tensor>(list);
-    } else if (value.isOptionalTensorList()) {
-      c10::List<std::optional<at::Tensor>> list;
-      for (const std::optional<at::Tensor>& t : value.toOptionalTensorList()) list.push_back(t ? std::optional(to_cpu(*t, writes)) : std::nullopt);
-      value = list;
-    } else if (value.isDevice() && value.toDevice().type() == c10::DeviceType::PrivateUse1) {
+    replace_tensors(value, [&](const at::Tensor& t) { return copies.to_cpu(t, alias && alias->isWrite()); });
+    if (value.isDevice() && value.toDevice().type() == c10::DeviceType::PrivateUse1) {
       value = c10::Device(at::kCPU);
     } else if (value.isGenerator()) {
       generator = value.toGenerator();
@@ -110,28 +136,9 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   std::optional<SeededCpu> seeded;
   if (op.hasTag(at::Tag::nondeterministic_seeded)) seeded.emplace(generator);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
-
-  for (auto& [device, cpu] : written) {
-    if (device.sizes() != cpu.sizes()) device.resize_(cpu.sizes());
-    device.copy_(cpu);
-  }
-  auto to_device = [&](const at::Tensor& t) {
-    if (!t.defined() || !t.device().is_cpu()) return t;
-    for (auto& [device, cpu] : written)
-      if (cpu.is_same(t)) return device;
-    return t.to(c10::Device(c10::DeviceType::PrivateUse1, 0));
-  };
-  size_t results = schema.returns().size();
-  for (size_t i = stack->size() - results; i < stack->size(); ++i) {
-    auto& value = (*stack)[i];
-    if (value.isTensor()) {
-      value = to_device(value.toTensor());
-    } else if (value.isTensorList()) {
-      std::vector<at::Tensor> list;
-      for (const at::Tensor& t : value.toTensorVector()) list.push_back(to_device(t));
-      value = c10::List<at::Tensor>(list);
-    }
-  }
+  copies.write_back();
+  for (size_t i = stack->size() - schema.returns().size(); i < stack->size(); ++i)
+    replace_tensors((*stack)[i], [&](const at::Tensor& t) { return copies.to_device(t); });
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
