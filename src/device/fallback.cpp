@@ -5,7 +5,6 @@
 #include <ATen/core/enum_tag.h>
 #include <torch/library.h>
 
-#include <cstring>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -81,11 +80,7 @@ class CpuCopies {
  private:
   at::Storage storage_of(trace::Cell& cell) {
     auto& storage = storages_[&cell];
-    if (!storage) {
-      BufferPtr bytes = trace::bytes(cell), copy = Buffer::allocate(bytes->size());
-      std::memcpy(copy->data(), bytes->data(), bytes->size());
-      storage = cpu_storage(copy);
-    }
+    if (!storage) storage = cpu_storage(trace::bytes(cell)->copy());
     return storage;
   }
 

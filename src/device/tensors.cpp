@@ -92,8 +92,7 @@ at::Tensor from_cpu(const at::Tensor& cpu) {
 // Dtypes without code, and bits that say that a view is conjugate or negative: the CPU copies, into a new buffer for the whole storage.
 void copy_on_the_cpu(const at::Tensor& self, const at::Tensor& src) {
   trace::Cell& cell = trace::Cell::of(self);
-  BufferPtr old = trace::bytes(cell), fresh = Buffer::allocate(old->size());
-  std::memcpy(fresh->data(), old->data(), old->size());
+  BufferPtr fresh = trace::bytes(cell)->copy();
   auto target = at::empty({0}, self.options().device(at::kCPU)).set_(cpu_storage(fresh), self.storage_offset(), self.sizes(), self.strides());
   target._set_conj(self.is_conj());
   target._set_neg(self.is_neg());

@@ -179,6 +179,12 @@ std::shared_ptr<Buffer> Buffer::allocate(size_t size) {
   return buffer;
 }
 
+std::shared_ptr<Buffer> Buffer::copy() const {
+  auto result = allocate(size_);
+  std::memcpy(result->data_, data_, size_);
+  return result;
+}
+
 std::shared_ptr<Buffer> Buffer::wrap(void* data, size_t size, std::shared_ptr<void> owner) {
   auto buffer = std::shared_ptr<Buffer>(new Buffer);
   buffer->data_ = data;

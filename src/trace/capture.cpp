@@ -57,6 +57,25 @@ at::Tensor part_of(const at::Tensor& input, at::ScalarType dtype, at::IntArrayRe
 
 // Bytes from the first to the last element.
 size_t span(const at::Tensor& t) { return t.numel() ? at::detail::computeStorageNbytes(t.sizes(), t.strides(), t.itemsize()) : 0; }
+char* first_byte(Buffer& storage, const at::Tensor& t) { return static_cast<char*>(storage.data()) + t.storage_offset() * int64_t(t.itemsize()); }
+
+// Writes a result into an input, in place.
+void overwrite(const at::Tensor& t, const BufferPtr& result, const TensorType& type) {
+  t.unsafeGetTensorImpl()->bump_version();
+  if (t.numel() == 0) return;
+  if (t.device().is_cpu()) {
+    std::memcpy(t.mutable_data_ptr(), result->data(), span(t));
+    return;
+  }
+  Cell& cell = Cell::of(t);
+  if (t.storage_offset() == 0 && span(t) == cell.nbytes()) {
+    cell.materialise(NodeFactory::input(result, type));
+    return;
+  }
+  BufferPtr fresh = bytes(cell)->copy();
+  std::memcpy(first_byte(*fresh, t), result->data(), span(t));
+  replace_bytes(cell, std::move(fresh), t.scalar_type());
+}
 
 }  // namespace
 
@@ -69,7 +88,7 @@ at::Tensor stand_in(const at::Tensor& given) {
     buffer = Buffer::wrap(const_cast<void*>(t.numel() ? t.const_data_ptr() : nullptr), span(t), std::make_shared<c10::Storage>(t.storage()));
   } else {
     BufferPtr whole = bytes(t);
-    buffer = Buffer::wrap(static_cast<char*>(whole->data()) + t.storage_offset() * int64_t(t.itemsize()), span(t), whole);
+    buffer = Buffer::wrap(first_byte(*whole, t), span(t), whole);
   }
   TensorType type{t.scalar_type(), {int64_t(span(t) / t.itemsize())}};
   if (t.is_contiguous()) type.sizes = at::DimVector(t.sizes());
@@ -123,85 +142,105 @@ void note_random(const NodePtr& seed, const NodePtr& offset) {
   if (capture().active) capture().randoms.push_back({seed, offset});
 }
 
-std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& saved) {
-  std::lock_guard lock(trace_mutex());
-  TORCH_CHECK(capture().active, "cresset: no capture is under way");
-  auto captured = std::make_shared<CapturedProgram>();
-  std::vector<Value> results;
-  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> known;
-  auto result_of = [&](const Value& v) {
-    for (auto& [index, at] : known[v.node.get()])
-      if (index == v.index) return at;
-    known[v.node.get()].push_back({v.index, results.size()});
-    results.push_back(v);
-    return results.size() - 1;
-  };
-  std::unordered_map<const Cell*, int> input_of;
-  std::unordered_map<const Cell*, const Buffer*> stand_ins;
-  for (size_t i = 0; i < capture().stand_ins.size(); ++i) stand_ins[&Cell::of(capture().stand_ins[i])] = capture().buffers[i].get();
-  std::unordered_map<const Buffer*, int> leaf_of;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    Cell& cell = Cell::of(inputs[i]);
-    captured->inputs_.push_back({at::DimVector(inputs[i].sizes()), at::DimVector(inputs[i].strides()), inputs[i].scalar_type()});
-    input_of.insert({&cell, int(i)});
-    auto stand_in = stand_ins.find(&cell);
-    TORCH_CHECK(stand_in != stand_ins.end(), "cresset: input ", i, " of the capture is not a stand-in");
-    leaf_of.insert({stand_in->second, int(i)});
-    if (cell.pending() || (cell.content() && cell.content().node->buffer().get() != stand_in->second))
-      captured->written_.push_back({int(i), result_of(cell.content())});
+// Collects the program's results, each once, and what stands for inputs and outputs.
+class CapturedProgram::Builder {
+ public:
+  explicit Builder(const std::vector<at::Tensor>& inputs) {
+    std::unordered_map<const Cell*, const Buffer*> stand_ins;
+    for (auto [t, buffer] : llvm::zip(capture().stand_ins, capture().buffers)) stand_ins[&Cell::of(t)] = buffer.get();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      Cell& cell = Cell::of(inputs[i]);
+      captured_->inputs_.push_back({at::DimVector(inputs[i].sizes()), at::DimVector(inputs[i].strides()), inputs[i].scalar_type()});
+      input_of_.insert({&cell, int(i)});
+      auto stand_in = stand_ins.find(&cell);
+      TORCH_CHECK(stand_in != stand_ins.end(), "cresset: input ", i, " of the capture is not a stand-in");
+      input_over_.insert({stand_in->second, int(i)});
+      if (cell.pending() || (cell.content() && cell.content().node->buffer().get() != stand_in->second))
+        captured_->written_.push_back({int(i), result_of(cell.content())});
+    }
   }
-  std::unordered_map<const Cell*, size_t> storage_of;
-  auto show = [&](const at::Tensor& t, bool may_share) {
-    CapturedProgram::Output out;
+
+  void add_output(const at::Tensor& t, bool may_share) {
+    Output out;
     if (t.defined()) {
       Cell& cell = Cell::of(t);
       out.sizes = at::DimVector(t.sizes()), out.strides = at::DimVector(t.strides());
       out.offset = t.storage_offset(), out.dtype = t.scalar_type();
       out.conjugate = t.is_conj(), out.negative = t.is_neg();
-      auto it = input_of.find(&cell);
-      if (it != input_of.end()) {
-        out.input = it->second;
-      } else {
-        // Nobody wrote into it; into an empty one nobody can.
-        if (!cell.content()) cell.set_content(make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), {int64_t(cell.nbytes()) / int64_t(t.itemsize())}}));
-        auto [known_storage, added] = storage_of.insert({&cell, captured->storages_.size()});
-        out.storage = known_storage->second;
-        if (added) {
-          size_t result = result_of(cell.content());
-          bool copied = !may_share && llvm::any_of(captured->storages_, [&](auto& s) { return s.result == result; });
-          captured->storages_.push_back({result, copied});
-        }
-      }
+      auto it = input_of_.find(&cell);
+      if (it != input_of_.end()) out.input = it->second;
+      else out.storage = storage_of(cell, t, may_share);
     } else {
       out.input = -2;
     }
-    captured->outputs_.push_back(std::move(out));
-  };
-  for (const at::Tensor& t : outputs) show(t, false);
-  for (const at::Tensor& t : saved) show(t, true);
-  for (IndexCheck& check : take_checks()) {
-    size_t result = result_of(check.outside);
-    captured->checks_.push_back({std::move(check), result});
-    captured->checks_.back().first.outside = {};
+    captured_->outputs_.push_back(std::move(out));
   }
-  Graph graph = make_graph(results);
-  if (!results.empty()) captured->program_ = program_for(graph);
-  for (const Value& v : results) captured->types_.push_back(v.type());
-  for (const NodePtr& n : graph.inputs) {
-    CapturedProgram::Leaf leaf;
-    leaf.node = n;
-    leaf.buffer = n->buffer();
-    if (auto it = n->buffer() ? leaf_of.find(n->buffer().get()) : leaf_of.end(); it != leaf_of.end()) leaf.input = it->second, leaf.node = {}, leaf.buffer = {};
+
+  void add_checks() {
+    for (IndexCheck& check : take_checks()) {
+      size_t result = result_of(check.outside);
+      captured_->checks_.push_back({std::move(check), result});
+      captured_->checks_.back().first.outside = {};
+    }
+  }
+
+  std::shared_ptr<CapturedProgram> finish() {
+    Graph graph = make_graph(results_);
+    if (!results_.empty()) captured_->program_ = program_for(graph);
+    for (const Value& v : results_) captured_->types_.push_back(v.type());
+    for (const NodePtr& n : graph.inputs) captured_->leaves_.push_back(leaf_of(n));
+    captured_->randoms_ = capture().drawn ? 0 : int(capture().randoms.size());
+    capture().drawn = true;
+    return captured_;
+  }
+
+ private:
+  size_t result_of(const Value& v) {
+    for (auto& [index, at] : known_[v.node.get()])
+      if (index == v.index) return at;
+    known_[v.node.get()].push_back({v.index, results_.size()});
+    results_.push_back(v);
+    return results_.size() - 1;
+  }
+  size_t storage_of(Cell& cell, const at::Tensor& t, bool may_share) {
+    // Nobody wrote into it; into an empty one nobody can.
+    if (!cell.content()) cell.set_content(make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), {int64_t(cell.nbytes()) / int64_t(t.itemsize())}}));
+    auto [known, added] = storage_of_.insert({&cell, captured_->storages_.size()});
+    if (added) {
+      size_t result = result_of(cell.content());
+      bool copied = !may_share && llvm::any_of(captured_->storages_, [&](auto& s) { return s.result == result; });
+      captured_->storages_.push_back({result, copied});
+    }
+    return known->second;
+  }
+  Leaf leaf_of(const NodePtr& n) {
+    Leaf leaf;
+    if (auto it = n->buffer() ? input_over_.find(n->buffer().get()) : input_over_.end(); it != input_over_.end()) leaf.input = it->second;
+    else leaf.node = n, leaf.buffer = n->buffer();
     for (size_t r = 0; r < capture().randoms.size(); ++r) {
       if (capture().randoms[r].first == n) leaf.random = 0;
       if (capture().randoms[r].second == n) leaf.random = int(r) + 1;
     }
     TORCH_CHECK(leaf.random < 0 || !capture().drawn, "cresset: a second program of a capture draws random numbers");
-    captured->leaves_.push_back(std::move(leaf));
+    return leaf;
   }
-  captured->randoms_ = capture().drawn ? 0 : int(capture().randoms.size());
-  capture().drawn = true;
-  return captured;
+
+  std::shared_ptr<CapturedProgram> captured_ = std::make_shared<CapturedProgram>();
+  std::vector<Value> results_;
+  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> known_;  // of them: index, place
+  std::unordered_map<const Cell*, int> input_of_;
+  std::unordered_map<const Buffer*, int> input_over_;
+  std::unordered_map<const Cell*, size_t> storage_of_;
+};
+
+std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& saved) {
+  std::lock_guard lock(trace_mutex());
+  TORCH_CHECK(capture().active, "cresset: no capture is under way");
+  CapturedProgram::Builder builder(inputs);
+  for (const at::Tensor& t : outputs) builder.add_output(t, false);
+  for (const at::Tensor& t : saved) builder.add_output(t, true);
+  builder.add_checks();
+  return builder.finish();
 }
 
 std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, bool custom_calls) {
@@ -251,15 +290,21 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
     return run(plain);
   }
   if (!takes(inputs)) return std::nullopt;
-  bool cpu = std::none_of(inputs.begin(), inputs.end(), [](const at::Tensor& t) { return t.dim() > 0 && !t.device().is_cpu(); }) &&
-             (inputs.empty() || inputs[0].device().is_cpu());
   std::lock_guard lock(trace_mutex());
-  std::vector<void*> pointers, result_pointers;
-  std::vector<BufferPtr> held, buffers;
-  std::vector<uint64_t> numbers(leaves_.size());
+  std::vector<BufferPtr> results = compute(inputs);
+  for (auto& [input, result] : written_) overwrite(inputs[input], results[result], types_[result]);
+  return show(inputs, results);
+}
+
+std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& inputs) {
   std::vector<int64_t> offsets(randoms_);
   int64_t seed = 0;
   for (int64_t& o : offsets) std::tie(seed, o) = draw_random();
+  std::vector<BufferPtr> results;
+  if (!program_) return results;
+  std::vector<BufferPtr> held;
+  std::vector<uint64_t> numbers(leaves_.size());
+  std::vector<void*> pointers, result_pointers;
   for (size_t i = 0; i < leaves_.size(); ++i) {
     const Leaf& leaf = leaves_[i];
     if (leaf.input >= 0) {
@@ -268,7 +313,7 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
         pointers.push_back(const_cast<void*>(t.numel() ? t.const_data_ptr() : nullptr));
       } else {
         held.push_back(bytes(t));
-        pointers.push_back(static_cast<char*>(held.back()->data()) + t.storage_offset() * int64_t(t.itemsize()));
+        pointers.push_back(first_byte(*held.back(), t));
       }
     } else if (leaf.node->buffer()) {
       pointers.push_back(leaf.node->buffer()->data());
@@ -277,51 +322,31 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
       pointers.push_back(&numbers[i]);
     }
   }
-  if (program_) {
-    for (const Port& port : program_->outputs()) {
-      buffers.push_back(Buffer::allocate(port.bytes));
-      result_pointers.push_back(buffers.back()->data());
-    }
-    note_run(program_);
-    program_->run(pointers.data(), result_pointers.data());
-    for (auto& [check, result] : checks_)
-      if (*static_cast<const bool*>(result_pointers[result])) check.raise();
+  for (const Port& port : program_->outputs()) {
+    results.push_back(Buffer::allocate(port.bytes));
+    result_pointers.push_back(results.back()->data());
   }
-  for (auto& [input, result] : written_) {
-    const at::Tensor& t = inputs[input];
-    t.unsafeGetTensorImpl()->bump_version();
-    if (t.numel() == 0) continue;
-    if (t.device().is_cpu()) {
-      std::memcpy(t.mutable_data_ptr(), buffers[result]->data(), span(t));
-      continue;
-    }
-    Cell& cell = Cell::of(t);
-    if (t.storage_offset() == 0 && span(t) == cell.nbytes()) {
-      cell.materialise(NodeFactory::input(buffers[result], types_[result]));
-      continue;
-    }
-    BufferPtr old = bytes(cell), fresh = Buffer::allocate(cell.nbytes());
-    std::memcpy(fresh->data(), old->data(), cell.nbytes());
-    std::memcpy(static_cast<char*>(fresh->data()) + t.storage_offset() * int64_t(t.itemsize()), buffers[result]->data(), span(t));
-    replace_bytes(cell, std::move(fresh), t.scalar_type());
-  }
-  std::vector<BufferPtr> storages;
-  for (const Storage& s : storages_) {
-    storages.push_back(buffers[s.result]);
-    if (!s.copied) continue;
-    storages.back() = Buffer::allocate(buffers[s.result]->size());
-    std::memcpy(storages.back()->data(), buffers[s.result]->data(), buffers[s.result]->size());
-  }
-  std::vector<at::Tensor> results;
-  for (const Output& out : outputs_) {
-    if (out.input == -2) results.emplace_back();
-    else if (out.input >= 0) results.push_back(part_of(inputs[out.input], out.dtype, out.sizes, out.strides, out.offset));
-    else if (cpu) results.push_back(cpu_tensor(storages[out.storage], out.sizes, out.strides, out.offset, out.dtype));
-    else results.push_back(device_tensor(storages[out.storage], types_[storages_[out.storage].result], out.sizes, out.strides, out.offset, out.dtype));
-    if (out.conjugate) results.back() = at::_conj(results.back());
-    if (out.negative) results.back() = at::_neg_view(results.back());
-  }
+  note_run(program_);
+  program_->run(pointers.data(), result_pointers.data());
+  for (auto& [check, result] : checks_)
+    if (*static_cast<const bool*>(result_pointers[result])) check.raise();
   return results;
+}
+
+std::vector<at::Tensor> CapturedProgram::show(const std::vector<at::Tensor>& inputs, const std::vector<BufferPtr>& results) const {
+  std::vector<BufferPtr> storages;
+  for (const Storage& s : storages_) storages.push_back(s.copied ? results[s.result]->copy() : results[s.result]);
+  bool cpu = (inputs.empty() || inputs[0].device().is_cpu()) && llvm::none_of(inputs, [](const at::Tensor& t) { return t.dim() > 0 && !t.device().is_cpu(); });
+  std::vector<at::Tensor> shown;
+  for (const Output& out : outputs_) {
+    if (out.input == -2) shown.emplace_back();
+    else if (out.input >= 0) shown.push_back(part_of(inputs[out.input], out.dtype, out.sizes, out.strides, out.offset));
+    else if (cpu) shown.push_back(cpu_tensor(storages[out.storage], out.sizes, out.strides, out.offset, out.dtype));
+    else shown.push_back(device_tensor(storages[out.storage], types_[storages_[out.storage].result], out.sizes, out.strides, out.offset, out.dtype));
+    if (out.conjugate) shown.back() = at::_conj(shown.back());
+    if (out.negative) shown.back() = at::_neg_view(shown.back());
+  }
+  return shown;
 }
 
 }  // namespace cresset::trace

@@ -36,6 +36,7 @@ class CapturedProgram {
   std::vector<int> written() const;
 
  private:
+  class Builder;
   friend std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&, const std::vector<at::Tensor>&);
   struct Output {
     int input = -1;      ///< the result is this input itself
@@ -59,6 +60,11 @@ class CapturedProgram {
     at::DimVector sizes, strides;
     at::ScalarType dtype;
   };
+  /// The program's results.
+  std::vector<BufferPtr> compute(const std::vector<at::Tensor>& inputs);
+  /// The outputs that stand for these.
+  std::vector<at::Tensor> show(const std::vector<at::Tensor>& inputs, const std::vector<BufferPtr>& results) const;
+
   std::shared_ptr<Program> program_;
   std::vector<Input> inputs_;
   std::vector<Leaf> leaves_;
