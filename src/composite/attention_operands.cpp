@@ -79,9 +79,7 @@ static bool merges(const View& view) {
 }
 
 std::string AttentionPattern::find_operands() {
-  Value query = query_left_ ? first_.getLhs() : first_.getRhs(), key = query_left_ ? first_.getRhs() : first_.getLhs();
-  Value values = weights_left_ ? second_.getRhs() : second_.getLhs();
-  Path query_path = same_elements(query), key_path = same_elements(key), value_path = same_elements(values);
+  Path query_path = same_elements(query().value), key_path = same_elements(key().value), value_path = same_elements(values().value);
   Type element = type_of(second_.getResult()).getElementType();
   for (Operation* user : second_->getResult(0).getUsers())
     if (auto convert = dyn_cast<ConvertOp>(user); convert && second_->hasOneUse() && is_float(convert)) element = type_of(convert).getElementType();
@@ -129,8 +127,8 @@ std::string AttentionPattern::find_scale() {
     sampler.set(to, [](int64_t) { return 1.0; });
     return sampler.get(from, 0);
   };
-  double inside = factor(query_left_ ? first_.getLhs() : first_.getRhs(), query_.value) * factor(query_left_ ? first_.getRhs() : first_.getLhs(), key_.value);
-  if (factor(weights_left_ ? second_.getRhs() : second_.getLhs(), value_.value) != 1) return "the values are scaled";
+  double inside = factor(query().value, query_.value) * factor(key().value, key_.value);
+  if (factor(values().value, value_.value) != 1) return "the values are scaled";
   double product = 0;
   Sampler sampler(2);
   sampler.set(first_.getResult(), [&](int64_t) { return product; });
@@ -164,82 +162,90 @@ std::string AttentionPattern::find_scale() {
 
 std::string AttentionPattern::find_mask_operand() {
   for (const Mask& mask : masks_) {
-    // Its value at a place: 0, or what is added.
-    Sampler sampler(3);
-    auto at = [&](int64_t n, int64_t i, int64_t j) {
-      auto middle = to_softmax_.chase(in_weights(n, i, j));
-      auto place = middle ? to_first_.chase(*middle, mask.step) : std::nullopt;
-      if (!place) return double(NAN);
-      double v = sampler.get(mask.value, shape_of(mask.value).empty() ? 0 : ravel(*place, shape_of(mask.value)));
-      if (!isa<SelectOp>(mask.op)) return v;
-      return (v != 0) == mask.keeps ? 0.0 : mask.low;
-    };
-    // Near the diagonal everywhere, and at the ends.
-    bool nothing = true, causal = true;
-    int shifted = 0;  // 1: one position too many is seen, -1: one too few
-    bool above = true, below = true;
-    for (int64_t n : probes(batches_ * heads_))
-      for (int64_t i = 0; i < positions_; i += n == 0 ? 1 : std::max<int64_t>(1, positions_ / 7)) {
-        SmallVector<int64_t> js = probes(keys_.size);
-        for (int64_t j = i - 2; j <= i + 3; ++j)
-          if (j >= 0 && j < keys_.size) js.push_back(j);
-        for (int64_t j : js) {
-          double v = at(n, i, j);
-          bool masked = v <= kMasked;
-          if (v != 0) nothing = false;
-          if (!(v == 0 || masked)) causal = above = below = false;
-          causal &= masked == (j > i), above &= masked == (j > i + 1), below &= masked == (j > i - 1);
-        }
-        if (!sampler.leaves().empty() && !causal && !nothing) break;
-      }
-    bool known = sampler.leaves().empty();
-    if (known && nothing) continue;
-    if (known && causal) {
-      is_causal_ = true;
-      continue;
-    }
-    shifted = above ? 1 : below ? -1 : 0;
-    if (known && shifted && positions_ == keys_.size && positions_ > 2) return "its causal mask is off by one";
+    MaskKind kind = kind_of(mask);
+    if (kind == MaskKind::OffByOne) return "its causal mask is off by one";
+    if (kind == MaskKind::Causal) is_causal_ = true;
+    if (kind != MaskKind::Operand) continue;
     if (operand_) return "it has several masks";
     operand_ = &mask;
-    // The value that is spread over the scores.
-    bool found = false;
-    Path path = same_elements(mask.value);
-    for (size_t step = 0; step < path.values.size() && !found; ++step) {
-      if (step > 0 && !is_layout(path.values[step - 1].getDefiningOp())) break;
-      for (View& view : views(path.values[step], 4)) {
-        int64_t full[4] = {batches_, heads_, positions_, keys_.size};
-        bool fits = true;
-        for (int r = 0; r < 4; ++r) fits &= view.sizes[r] == 1 || view.sizes[r] == full[r];
-        for (int64_t b : probes(batches_))
-          for (int64_t h : probes(heads_))
-            for (int64_t i : probes(positions_))
-              for (int64_t j : probes(keys_.size)) {
-                if (!fits) continue;
-                auto middle = to_softmax_.chase(in_weights(b * heads_ + h, i, j));
-                auto top = middle ? to_first_.chase(*middle, mask.step) : std::nullopt;
-                auto source = top ? path.chase(*top, step) : std::nullopt;
-                int64_t where[4] = {view.sizes[0] == 1 ? 0 : b, view.sizes[1] == 1 ? 0 : h, view.sizes[2] == 1 ? 0 : i, view.sizes[3] == 1 ? 0 : j};
-                fits = source && view.element(where) == ravel(*source, shape_of(view.value));
-              }
-        if (!fits) continue;
-        // The smallest, and among its views the one that is the value.
-        if (!found || view.is_value()) mask_ = view;
-        found = true;
-      }
-      if (found && step + 1 < path.values.size() && isa<BroadcastInDimOp>(path.values[step].getDefiningOp())) found = false, operand_ = &mask;
-      else if (found) break;
-    }
+    find_mask_view(mask);
     if (!mask_.value) return "its mask has no place";
-    // A mask that is added before the scale is scaled itself.
-    Sampler scaled(4);
-    scaled.set(first_.getResult(), [](int64_t) { return 0.0; });
-    scaled.set(mask.value, [&](int64_t) { return isa<SelectOp>(mask.op) ? double(mask.keeps) : 1.0; });
-    auto origin_place = in_scores(0, positions_ - 1, 0);
-    double seen = origin_place ? scaled.get(scores(), *origin_place) : NAN;
-    if (!isa<SelectOp>(mask.op) && std::fabs(seen - 1) > 1e-6) return "its mask is scaled";
+    if (is_scaled(mask)) return "its mask is scaled";
   }
   return "";
+}
+
+// Near the diagonal everywhere, and at the ends.
+AttentionPattern::MaskKind AttentionPattern::kind_of(const Mask& mask) const {
+  // Its value at a place: 0, or what is added.
+  Sampler sampler(3);
+  auto at = [&](int64_t n, int64_t i, int64_t j) {
+    auto place = above_softmax(n, i, j, mask.step);
+    if (!place) return double(NAN);
+    double v = sampler.get(mask.value, shape_of(mask.value).empty() ? 0 : ravel(*place, shape_of(mask.value)));
+    if (!isa<SelectOp>(mask.op)) return v;
+    return (v != 0) == mask.keeps ? 0.0 : mask.low;
+  };
+  bool nothing = true, causal = true, above = true, below = true;  // the last two: one position too many is seen, or one too few
+  for (int64_t n : probes(batches_ * heads_))
+    for (int64_t i = 0; i < positions_; i += n == 0 ? 1 : std::max<int64_t>(1, positions_ / 7)) {
+      SmallVector<int64_t> js = probes(keys_.size);
+      for (int64_t j = i - 2; j <= i + 3; ++j)
+        if (j >= 0 && j < keys_.size) js.push_back(j);
+      for (int64_t j : js) {
+        double v = at(n, i, j);
+        bool masked = v <= kMasked;
+        if (v != 0) nothing = false;
+        if (!(v == 0 || masked)) causal = above = below = false;
+        causal &= masked == (j > i), above &= masked == (j > i + 1), below &= masked == (j > i - 1);
+      }
+      if (!sampler.leaves().empty() && !causal && !nothing) return MaskKind::Operand;
+    }
+  if (!sampler.leaves().empty()) return MaskKind::Operand;
+  if (nothing) return MaskKind::None;
+  if (causal) return MaskKind::Causal;
+  return (above || below) && positions_ == keys_.size && positions_ > 2 ? MaskKind::OffByOne : MaskKind::Operand;
+}
+
+// The value that is spread over the scores: the smallest, and among its views the one that is the value.
+void AttentionPattern::find_mask_view(const Mask& mask) {
+  Path path = same_elements(mask.value);
+  for (size_t step = 0; step < path.values.size(); ++step) {
+    if (step > 0 && !is_layout(path.values[step - 1].getDefiningOp())) break;
+    bool found = false;
+    for (View& view : views(path.values[step], 4)) {
+      if (!is_mask(view, mask, path, step)) continue;
+      if (!found || view.is_value()) mask_ = view;
+      found = true;
+    }
+    bool is_spread = step + 1 < path.values.size() && isa<BroadcastInDimOp>(path.values[step].getDefiningOp());
+    if (found && !is_spread) break;
+  }
+}
+bool AttentionPattern::is_mask(const View& view, const Mask& mask, const Path& path, size_t step) const {
+  int64_t full[4] = {batches_, heads_, positions_, keys_.size};
+  for (int r = 0; r < 4; ++r)
+    if (view.sizes[r] != 1 && view.sizes[r] != full[r]) return false;
+  for (int64_t b : probes(batches_))
+    for (int64_t h : probes(heads_))
+      for (int64_t i : probes(positions_))
+        for (int64_t j : probes(keys_.size)) {
+          auto top = above_softmax(b * heads_ + h, i, j, mask.step);
+          auto source = top ? path.chase(*top, step) : std::nullopt;
+          int64_t where[4] = {view.sizes[0] == 1 ? 0 : b, view.sizes[1] == 1 ? 0 : h, view.sizes[2] == 1 ? 0 : i, view.sizes[3] == 1 ? 0 : j};
+          if (!source || view.element(where) != ravel(*source, shape_of(view.value))) return false;
+        }
+  return true;
+}
+
+// A mask that is added before the scale is scaled itself.
+bool AttentionPattern::is_scaled(const Mask& mask) const {
+  if (isa<SelectOp>(mask.op)) return false;
+  Sampler sampler(4);
+  sampler.set(DotGeneralOp(first_).getResult(), [](int64_t) { return 0.0; });
+  sampler.set(mask.value, [](int64_t) { return 1.0; });
+  auto place = in_scores(0, positions_ - 1, 0);
+  return std::fabs((place ? sampler.get(scores(), *place) : NAN) - 1) > 1e-6;
 }
 
 }  // namespace cresset::composite

@@ -10,7 +10,7 @@ bool AttentionPattern::find() {
     auto op = v.getDefiningOp<CompositeOp>();
     return op && op.getName() == "aten.softmax";
   };
-  auto up = climb(weights(), is_softmax);
+  auto up = climb(weights().value, is_softmax);
   if (!up) return false;
   to_softmax_ = *up;
   softmax_ = cast<CompositeOp>(to_softmax_.values.back().getDefiningOp());
@@ -44,108 +44,106 @@ std::string AttentionPattern::understand() {
   return error;
 }
 
-namespace {
-
-// Free dimensions of one side of a product, in order.
-SmallVector<int64_t> free_dims(Value operand, ArrayRef<int64_t> batch, ArrayRef<int64_t> contracted) {
-  SmallVector<int64_t> dims;
-  for (int64_t d = 0; d < int64_t(shape_of(operand).size()); ++d)
-    if (!llvm::is_contained(batch, d) && !llvm::is_contained(contracted, d)) dims.push_back(d);
-  return dims;
+AttentionPattern::Side AttentionPattern::side(DotGeneralOp product, bool left) {
+  auto dims = product.getDotDimensionNumbers();
+  Side s = left ? Side{product.getLhs(), dims.getLhsBatchingDimensions(), dims.getLhsContractingDimensions(), {}}
+                : Side{product.getRhs(), dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions(), {}};
+  for (int64_t d = 0; d < int64_t(shape_of(s.value).size()); ++d)
+    if (!llvm::is_contained(s.batch, d) && !llvm::is_contained(s.summed, d)) s.free.push_back(d);
+  return s;
 }
+
 // The one dimension of size > 1 among these: -1 if there is none, -2 if there are several.
-int only(Value v, ArrayRef<int64_t> dims) {
+static int only(Value v, ArrayRef<int64_t> dims) {
   int found = -1;
   for (int64_t d : dims)
     if (shape_of(v)[d] > 1) found = found == -1 ? int(d) : -2;
   return found;
 }
 
-}  // namespace
-
 std::string AttentionPattern::find_axes() {
-  auto n1 = first_.getDotDimensionNumbers(), n2 = second_.getDotDimensionNumbers();
-  Value weights = this->weights(), values = weights_left_ ? second_.getRhs() : second_.getLhs();
-  ArrayRef<int64_t> w_batch = weights_left_ ? n2.getLhsBatchingDimensions() : n2.getRhsBatchingDimensions(), v_batch = weights_left_ ? n2.getRhsBatchingDimensions() : n2.getLhsBatchingDimensions();
-  ArrayRef<int64_t> w_sum = weights_left_ ? n2.getLhsContractingDimensions() : n2.getRhsContractingDimensions(), v_sum = weights_left_ ? n2.getRhsContractingDimensions() : n2.getLhsContractingDimensions();
-  // The scores' dimensions: batch, free on the left, free on the right.
-  auto left = free_dims(first_.getLhs(), n1.getLhsBatchingDimensions(), n1.getLhsContractingDimensions());
-  auto right = free_dims(first_.getRhs(), n1.getRhsBatchingDimensions(), n1.getRhsContractingDimensions());
-  size_t batch = n1.getLhsBatchingDimensions().size();
-  // Each dimension of the weights is one of the scores'.
-  auto trace = [&](Indices at) -> std::optional<Indices> {
+  if (auto e = match_weights(); !e.empty()) return e;
+  if (auto e = find_keys(); !e.empty()) return e;
+  return list_axes();
+}
+
+// Each dimension of the weights is one of the scores'.
+std::string AttentionPattern::match_weights() {
+  constexpr auto kOther = "the dimensions of the weights are not those of the scores";
+  ArrayRef<int64_t> weights = shape_of(this->weights().value), scores = shape_of(first_.getResult());
+  auto trace = [&](const Indices& at) -> std::optional<Indices> {
     auto middle = to_softmax_.chase(at);
     return middle ? to_first_.chase(*middle) : std::nullopt;
   };
-  Indices zero(shape_of(weights).size(), 0);
+  Indices zero(weights.size(), 0);
   auto base = trace(zero);
   if (!base) return "the weights are rearranged";
-  weights_dims_.assign(shape_of(first_.getResult()).size(), -1);
-  for (size_t d = 0; d < zero.size(); ++d) {
-    if (shape_of(weights)[d] == 1) continue;
+  weights_dims_.assign(scores.size(), -1);
+  for (size_t d = 0; d < weights.size(); ++d) {
+    if (weights[d] == 1) continue;
     Indices at(zero);
     at[d] = 1;
     auto moved = trace(at);
     int dim = -1;
     for (size_t k = 0; moved && k < moved->size(); ++k)
       if ((*moved)[k] != (*base)[k]) dim = dim == -1 && (*moved)[k] == (*base)[k] + 1 ? int(k) : -2;
-    if (dim < 0 || weights_dims_[dim] >= 0 || shape_of(first_.getResult())[dim] != shape_of(weights)[d]) return "the dimensions of the weights are not those of the scores";
+    if (dim < 0 || weights_dims_[dim] >= 0 || scores[dim] != weights[d]) return kOther;
     weights_dims_[dim] = int(d);
   }
-  for (auto [k, size] : llvm::enumerate(shape_of(first_.getResult())))
-    if (size > 1 && weights_dims_[k] < 0) return "the dimensions of the weights are not those of the scores";
-  // Keys are on the side of the dimension that the softmax and the second product work on.
-  int summed = only(weights, w_sum);
+  for (auto [size, d] : llvm::zip(scores, weights_dims_))
+    if (size > 1 && d < 0) return kOther;
+  return "";
+}
+
+// Keys are on the side of the dimension that the softmax and the second product work on.
+std::string AttentionPattern::find_keys() {
+  Side weights = this->weights(), left = side(first_, true);
+  int summed = only(weights.value, weights.summed);
   if (summed < 0) return "the second product sums over several dimensions";
-  Indices along(zero);
+  Indices zero(shape_of(weights.value).size(), 0), along(zero);
   along[summed] = 1;
   int64_t softmax_dim = softmax_.getCompositeAttributes().getAs<IntegerAttr>("dim").getInt();
   if ((*to_softmax_.chase(along))[softmax_dim] == (*to_softmax_.chase(zero))[softmax_dim]) return "its softmax is over another dimension than the second product";
-  int key_dim = int(std::find(weights_dims_.begin(), weights_dims_.end(), summed) - weights_dims_.begin());
-  if (key_dim < int(batch)) return "the softmax is over a dimension of the batch";
-  query_left_ = key_dim >= int(batch + left.size());
-  Value query = query_left_ ? first_.getLhs() : first_.getRhs(), key = query_left_ ? first_.getRhs() : first_.getLhs();
-  auto &query_free = query_left_ ? left : right, &key_free = query_left_ ? right : left;
-  auto q_sum = query_left_ ? n1.getLhsContractingDimensions() : n1.getRhsContractingDimensions(), k_sum = query_left_ ? n1.getRhsContractingDimensions() : n1.getLhsContractingDimensions();
-  query_width_ = only(query, q_sum), key_width_ = only(key, k_sum);
+  key_dim_ = int(llvm::find(weights_dims_, summed) - weights_dims_.begin());
+  int first_left = int(left.batch.size()), first_right = first_left + int(left.free.size());
+  if (key_dim_ < first_left) return "the softmax is over a dimension of the batch";
+  query_left_ = key_dim_ >= first_right;
+  Side query = this->query(), key = this->key();
+  query_width_ = only(query.value, query.summed), key_width_ = only(key.value, key.summed);
   if (query_width_ == -2) return "the first product sums over several dimensions";
-  if (only(key, key_free) != int(key_free[key_dim - batch - (query_left_ ? left.size() : 0)])) return "the keys have several positions";
-  width_ = query_width_ < 0 ? 1 : shape_of(query)[query_width_];
+  if (only(key.value, key.free) != int(key.free[key_dim_ - (query_left_ ? first_right : first_left)])) return "the keys have several positions";
+  width_ = query_width_ < 0 ? 1 : shape_of(query.value)[query_width_];
+  return "";
+}
 
-  // Dimensions of the second product's result, by those of its operands.
-  auto w_free = free_dims(weights, w_batch, w_sum), v_free = free_dims(values, v_batch, v_sum);
-  auto result_of_weights = [&](int d) {
-    if (auto it = llvm::find(w_batch, int64_t(d)); it != w_batch.end()) return int(it - w_batch.begin());
-    return int(w_batch.size() + (weights_left_ ? 0 : v_free.size()) + (llvm::find(w_free, int64_t(d)) - w_free.begin()));
-  };
-  value_width_dim_ = only(values, v_free), value_keys_ = only(values, v_sum);
+// Where the dimensions of the scores are in the products' operands and in the second one's result: batch, free on the left, free on the right.
+std::string AttentionPattern::list_axes() {
+  Side weights = this->weights(), values = this->values(), query = this->query(), key = this->key();
+  auto place = [](ArrayRef<int64_t> dims, int64_t d) { return int(llvm::find(dims, d) - dims.begin()); };
+  int batch = int(query.batch.size()), first_query = batch + (query_left_ ? 0 : int(key.free.size())), result_batch = int(weights.batch.size());
+  value_width_dim_ = only(values.value, values.free), value_keys_ = only(values.value, values.summed);
   if (value_width_dim_ == -2) return "the values have several widths";
   if (value_width_dim_ >= 0) {
-    result_width_dim_ = int(w_batch.size() + (weights_left_ ? w_free.size() : 0) + (llvm::find(v_free, int64_t(value_width_dim_)) - v_free.begin()));
-    value_width_ = shape_of(values)[value_width_dim_];
+    result_width_dim_ = result_batch + (weights_left_ ? int(weights.free.size()) : 0) + place(values.free, value_width_dim_);
+    value_width_ = shape_of(values.value)[value_width_dim_];
   }
-  for (size_t k = 0; k < shape_of(first_.getResult()).size(); ++k) {
+  for (int k = 0; k < int(weights_dims_.size()); ++k) {
     Axis axis;
     axis.size = shape_of(first_.getResult())[k];
     if (axis.size == 1) continue;
-    int in_weights = weights_dims_[k];
-    auto it = llvm::find(w_batch, int64_t(in_weights));
-    if (it != w_batch.end()) axis.value = int(v_batch[it - w_batch.begin()]);
-    if (in_weights != summed) axis.result = result_of_weights(in_weights);
-    if (k < batch) {
-      axis.query = int(query_left_ ? n1.getLhsBatchingDimensions()[k] : n1.getRhsBatchingDimensions()[k]);
-      axis.key = int(query_left_ ? n1.getRhsBatchingDimensions()[k] : n1.getLhsBatchingDimensions()[k]);
-      if (axis.value < 0) return "keys and values have other heads";
-      batch_.push_back(axis);
-    } else if (int(k) == key_dim) {
-      axis.key = only(key, key_free), axis.value = value_keys_;
+    int in_weights = weights_dims_[k], in_batch = place(weights.batch, in_weights);
+    bool is_batch = in_batch < result_batch;
+    if (is_batch) axis.value = int(values.batch[in_batch]);
+    if (k != key_dim_) axis.result = is_batch ? in_batch : result_batch + (weights_left_ ? 0 : int(values.free.size())) + place(weights.free, in_weights);
+    if (k == key_dim_) {
+      axis.key = only(key.value, key.free), axis.value = value_keys_;
       keys_ = axis;
-    } else {
-      size_t at = k - batch - (query_left_ ? 0 : left.size());
-      axis.query = int(query_free[at]);
-      if (axis.value >= 0) return "keys and values have other heads";
-      free_.push_back(axis);
+      continue;
     }
+    if (k < batch) axis.query = int(query.batch[k]), axis.key = int(key.batch[k]);
+    else axis.query = int(query.free[k - first_query]);
+    if ((k < batch) != (axis.value >= 0)) return "keys and values have other heads";
+    (k < batch ? batch_ : free_).push_back(axis);
   }
   if (free_.size() > 2) return "the queries have several positions";
   return "";
@@ -214,36 +212,24 @@ Indices AttentionPattern::in_operand(Value v, int Axis::* dim, int64_t n, int64_
 }
 Indices AttentionPattern::in_weights(int64_t n, int64_t i, int64_t j) const {
   auto first = in_first(n, i, j);
-  Value weights = weights_left_ ? Value(DotGeneralOp(second_).getLhs()) : Value(DotGeneralOp(second_).getRhs());
-  Indices at(shape_of(weights).size(), 0);
+  Indices at(shape_of(weights().value).size(), 0);
   for (auto [k, d] : llvm::enumerate(weights_dims_))
     if (d >= 0) at[d] = first[k];
   return at;
 }
 Indices AttentionPattern::in_first(int64_t n, int64_t i, int64_t j) const {
-  DotGeneralOp first = first_;
-  auto n1 = first.getDotDimensionNumbers();
-  size_t batch = n1.getLhsBatchingDimensions().size();
-  Indices at(shape_of(first.getResult()).size(), 0);
+  Side query = this->query(), key = this->key();
+  size_t batch = query.batch.size(), first_query = batch + (query_left_ ? 0 : key.free.size()), first_key = batch + (query_left_ ? query.free.size() : 0);
+  Indices at(batch + query.free.size() + key.free.size(), 0);
   auto place = this->place(n, i);
-  auto left = free_dims(first.getLhs(), n1.getLhsBatchingDimensions(), n1.getLhsContractingDimensions());
-  auto right = free_dims(first.getRhs(), n1.getRhsBatchingDimensions(), n1.getRhsContractingDimensions());
-  for (size_t k = 0; k < at.size(); ++k) {
-    if (k < batch) {
-      int64_t d = query_left_ ? n1.getLhsBatchingDimensions()[k] : n1.getRhsBatchingDimensions()[k];
-      for (auto [m, axis] : llvm::enumerate(batch_))
-        if (axis.query == d) at[k] = place[m];
-      continue;
-    }
-    bool is_left = k < batch + left.size();
-    int64_t d = is_left ? left[k - batch] : right[k - batch - left.size()];
-    if (is_left == query_left_) {
-      for (auto [m, axis] : llvm::enumerate(free_))
-        if (axis.query == d) at[k] = place[batch_.size() + m];
-    } else if (d == keys_.key) {
-      at[k] = j;
-    }
-  }
+  for (auto [k, d] : llvm::enumerate(query.batch))
+    for (auto [m, axis] : llvm::enumerate(batch_))
+      if (axis.query == d) at[k] = place[m];
+  for (auto [k, d] : llvm::enumerate(query.free))
+    for (auto [m, axis] : llvm::enumerate(free_))
+      if (axis.query == d) at[first_query + k] = place[batch_.size() + m];
+  for (auto [k, d] : llvm::enumerate(key.free))
+    if (d == keys_.key) at[first_key + k] = j;
   return at;
 }
 

@@ -33,14 +33,35 @@ class AttentionPattern {
     double low = 0;     // what takes the place of scores
   };
 
-  mlir::Value weights() { return weights_left_ ? second_.getLhs() : second_.getRhs(); }
+  // An operand of a product, and its dimensions.
+  struct Side {
+    mlir::Value value;
+    llvm::ArrayRef<int64_t> batch, summed;
+    llvm::SmallVector<int64_t> free;
+  };
+  static Side side(mlir::stablehlo::DotGeneralOp product, bool left);
+  Side query() const { return side(first_, query_left_); }
+  Side key() const { return side(first_, !query_left_); }
+  Side weights() const { return side(second_, weights_left_); }
+  Side values() const { return side(second_, !weights_left_); }
+
+  enum class MaskKind { None, Causal, OffByOne, Operand };
+
+  // Each says what differs from attention, or nothing.
   std::string find_axes();
+  std::string match_weights();
+  std::string find_keys();
+  std::string list_axes();
   std::string find_masks();
   std::string find_operands();
   std::string find_scale();
   std::string find_mask_operand();
   std::string verify();
   std::string evaluate();
+  MaskKind kind_of(const Mask& mask) const;
+  void find_mask_view(const Mask& mask);
+  bool is_mask(const View& view, const Mask& mask, const Path& path, size_t step) const;
+  bool is_scaled(const Mask& mask) const;
   void make_added(mlir::OpBuilder& b, llvm::DenseSet<mlir::Operation*>& region);
   void choose_output();
   llvm::SmallVector<RaisedAttention::Axis> softmax_axes() const;
@@ -51,9 +72,10 @@ class AttentionPattern {
   Indices in_first(int64_t n, int64_t i, int64_t j) const;    // of the scores
   Indices in_weights(int64_t n, int64_t i, int64_t j) const;  // of the second product's operand
   mlir::Value scores() const { return to_first_.values[start_]; }
-  std::optional<Indices> in_scores(int64_t n, int64_t i, int64_t j) const {
+  std::optional<Indices> in_scores(int64_t n, int64_t i, int64_t j) const { return above_softmax(n, i, j, start_); }
+  std::optional<Indices> above_softmax(int64_t n, int64_t i, int64_t j, size_t steps) const {
     auto at = to_softmax_.chase(in_weights(n, i, j));
-    return at ? to_first_.chase(*at, start_) : std::nullopt;
+    return at ? to_first_.chase(*at, steps) : std::nullopt;
   }
   Indices in_operand(mlir::Value v, int Axis::* dim, int64_t n, int64_t i, int64_t j, int width, int64_t d) const;
   std::vector<View> views_of(const Path& path, int Axis::* dim, int width_dim, int64_t batch) const;
@@ -71,6 +93,7 @@ class AttentionPattern {
   int64_t batches_ = 1, heads_ = 1, groups_ = 1, positions_ = 1, width_ = 1, value_width_ = 1;
   int query_width_ = -1, key_width_ = -1, value_width_dim_ = -1, result_width_dim_ = -1, value_keys_ = -1;
   llvm::SmallVector<int> weights_dims_;  // of the weights, for each dimension of the scores
+  int key_dim_ = -1;                     // of the scores
   View query_, key_, value_, mask_, output_;
   llvm::SmallVector<Mask> masks_;
   const Mask* operand_ = nullptr;
