@@ -253,6 +253,7 @@ struct GradientMatch {
   const Entry* entry = nullptr;
   std::vector<Constant> attributes;
   double distance = INFINITY;
+  Value gradient = {}, x = {};
 };
 
 // f itself is not known, so parameters are recovered from the slope's integral: the forward's formulas evaluated by their attributes' candidates.
@@ -328,14 +329,80 @@ size_t structure_of(Value v, const DenseSet<Value>& known) {
   return hash;
 }
 
+// The values that one is made of by pointwise operations, the nearest first.
+struct Cone {
+  Value v;
+  DenseSet<Value> values;
+  SmallVector<Value> inputs;  // what a formula might be one of
+  size_t leaves = 0;
+};
+Cone cone_of(Value v, const DenseSet<Value>& known) {
+  Cone cone{v, {}, {}};
+  SmallVector<Value> work{v};
+  for (size_t next = 0; next < work.size() && cone.values.size() < 200; ++next) {
+    Value u = work[next];
+    if (constant_number(u) || !cone.values.insert(u).second) continue;
+    Operation* op = u.getDefiningOp();
+    bool leaf = !op || !is_pointwise(op);
+    cone.leaves += leaf;
+    if (u != v && is_float(u) && u.getType() == v.getType() && (leaf || known.contains(u) || is_whole(op))) cone.inputs.push_back(u);
+    if (!leaf) work.append(op->operand_begin(), op->operand_end());
+  }
+  return cone;
+}
+
+// Looks for the gradient that the cone's value is, of some of its inputs.
+class GradientSearch {
+ public:
+  GradientSearch(const Program& program, const Cone& cone) : program_(program), cone_(cone) {
+    for (Value x : cone.inputs) look_from(x);
+  }
+  GradientMatch best, miss;  // of those that fit, and the nearest of those that don't
+
+ private:
+  void look_from(Value x) {
+    Value v = cone_.v;
+    foreign_.clear();
+    if (!is_foreign(v, x)) return;
+    size_t tried = 0;
+    for (auto& cut : cuts(program_, v, is_pointwise, [&](Value u) { return !is_foreign(u, x); }, 1)) {
+      Value g = cut[0];
+      if (g == v || g == x || g.getType() != v.getType() || ++tried > 6) continue;
+      GradientMatch match = nearest_gradient(v, g, x);
+      match.gradient = g, match.x = x;
+      if (!(match.distance <= tolerance_of(x))) {
+        if (match.distance < miss.distance) miss = match;
+        continue;
+      }
+      if (narrows(v, {g, x})) break;
+      // The nearest gradient: what is farther is a product of it, unless the factor belongs to a formula without parameters.
+      if (!best.entry || program_.position(g) > program_.position(best.gradient) || (best.x == x && match.attributes.empty())) best = match;
+      if (match.entry->name != "aten.hardtanh_backward") break;
+    }
+  }
+  // What depends on x alone is looked through; what else there is must pass through one value, the gradient.
+  bool is_foreign(Value u, Value x) {
+    if (u == x || constant_number(u)) return false;
+    if (auto it = foreign_.find(u); it != foreign_.end()) return it->second;
+    Operation* op = u.getDefiningOp();
+    foreign_[u] = false;
+    bool result = !op || !is_pointwise(op) || !cone_.values.contains(u);  // what is farther away than the cone goes is no part of a formula
+    if (!result)
+      for (Value operand : op->getOperands()) result |= is_foreign(operand, x);
+    return foreign_[u] = result;
+  }
+
+  const Program& program_;
+  const Cone& cone_;
+  DenseMap<Value, bool> foreign_;  // of one x
+};
+
 }  // namespace
 
 void raise_scalar_gradients(Program& program, RaiseReport& report) {
-  auto walk = [](Operation* op) { return is_pointwise(op) && !isa<CompositeOp>(op); };
-  auto walk_all = [](Operation* op) { return is_pointwise(op); };
   SmallVector<Operation*> candidates;
   for (Operation& op : llvm::reverse(program.block))
-    if (walk(&op) && is_float(op.getResult(0)) && isa<MulOp, AddOp, SelectOp, DivOp, SubtractOp, ConvertOp, NegOp>(op)) candidates.push_back(&op);
+    if (is_pointwise(&op) && is_float(op.getResult(0)) && isa<MulOp, AddOp, SelectOp, DivOp, SubtractOp, ConvertOp, NegOp>(op)) candidates.push_back(&op);
   // What forward composites were made of or read, and what the block reads.
   DenseSet<Value> known;
   for (auto composite : program.block.getOps<CompositeOp>())
@@ -345,65 +412,20 @@ void raise_scalar_gradients(Program& program, RaiseReport& report) {
   for (Operation* candidate : candidates) {
     if (gone.contains(candidate)) continue;
     Value v = candidate->getResult(0);
-    // The values v is made of, the nearest first, and the leaves among them.
-    SmallVector<Value> work{v}, inputs;
-    size_t leaves = 0;
-    DenseSet<Value> cone;
-    for (size_t next = 0; next < work.size() && cone.size() < 200; ++next) {
-      Value u = work[next];
-      if (constant_number(u) || !cone.insert(u).second) continue;
-      Operation* op = u.getDefiningOp();
-      bool leaf = !op || !walk_all(op);
-      leaves += leaf;
-      if (u != v && is_float(u) && u.getType() == v.getType() && (leaf || known.contains(u) || is_whole(op))) inputs.push_back(u);
-      if (!leaf) work.append(op->operand_begin(), op->operand_end());
-    }
+    Cone cone = cone_of(v, known);
     // An optimizer's update rather than a gradient; or what has been looked at for another parameter or layer.
-    if (leaves > kMostLeaves) continue;
+    if (cone.leaves > kMostLeaves) continue;
     size_t structure = structure_of(v, known);
     if (fruitless.contains(structure)) continue;
-    GradientMatch best;
-    Value best_g, best_x;
-    std::pair<double, SmallVector<Value, 2>> near{INFINITY, {}};
-    std::string near_name;
-    for (Value x : inputs) {
-      // What depends on x alone is looked through; what else there is must pass through one value, the gradient.
-      DenseMap<Value, bool> foreign;
-      std::function<bool(Value)> is_foreign = [&](Value u) {
-        if (u == x || constant_number(u)) return false;
-        if (auto it = foreign.find(u); it != foreign.end()) return it->second;
-        Operation* op = u.getDefiningOp();
-        foreign[u] = false;
-        bool result = !op || !walk_all(op) || !cone.contains(u);  // what is farther away than the cone goes is no part of a formula
-        if (!result)
-          for (Value operand : op->getOperands()) result |= is_foreign(operand);
-        return foreign[u] = result;
-      };
-      if (!is_foreign(v)) continue;
-      auto stop = [&](Value u) { return !is_foreign(u); };
-      size_t tried = 0;
-      for (auto& cut : cuts(program, v, walk_all, stop, 1)) {
-        Value g = cut[0];
-        if (g == v || g == x || g.getType() != v.getType() || ++tried > 6) continue;
-        GradientMatch match = nearest_gradient(v, g, x);
-        double tolerance = tolerance_of(x);
-        // The nearest gradient: what is farther is a product of it, unless the factor belongs to a formula without parameters.
-        if (match.distance <= tolerance) {
-          if (narrows(v, {g, x})) break;
-          if (!best.entry || program.position(g) > program.position(best_g) || (best_x == x && match.attributes.empty())) best = match, best_g = g, best_x = x;
-          if (match.entry->name != "aten.hardtanh_backward") break;
-          continue;
-        }
-        if (match.distance < near.first) near = {match.distance, {g, x}}, near_name = match.entry->name;
-      }
-    }
+    GradientSearch search(program, cone);
+    const GradientMatch &best = search.best, &miss = search.miss;
     if (!best.entry) {
-      if (near.first < kNear) note_miss(report, near_name, near.first, v, near.second);
+      if (miss.distance < kNear) note_miss(report, miss.entry->name, miss.distance, v, {miss.gradient, miss.x});
       else fruitless.insert(structure);
       continue;
     }
     report.raised.push_back(where(v) + ": " + best.entry->name + describe(best.attributes));
-    program.outline(*best.entry, program.attributes(best.attributes), {best_g, best_x}, {v});
+    program.outline(*best.entry, program.attributes(best.attributes), {best.gradient, best.x}, {v});
     DenseSet<Operation*> alive;
     for (Operation& left : program.block) alive.insert(&left);
     for (Operation* c : candidates)
