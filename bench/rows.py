@@ -66,8 +66,10 @@ BF16_TOLERANCE = 2e-2  # a bf16 has 8 bits, and every operator of eager rounds t
 
 def named(names):
     """The rows of a list like "gelu,bert@1x512,other"."""
-    names = names.split(",") if names else [name for name, row in ROWS.items() if not row.other]
-    return [find(each) for name in names for each in ([n for n, row in ROWS.items() if row.other] if name == "other" else [name])]
+    usual = [name for name, row in ROWS.items() if not row.other]
+    other = [name for name, row in ROWS.items() if row.other]
+    names = names.split(",") if names else usual
+    return [find(each) for name in names for each in (other if name == "other" else [name])]
 
 
 def find(name):
