@@ -54,31 +54,14 @@ def composites(path):
     return collections.Counter(re.findall(r'stablehlo\.composite "([^"]+)"', pathlib.Path(path).read_text()))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--small", action="store_true", help="two layers, for a quick look")
-    parser.add_argument("--steps", type=int, default=0)
-    options = parser.parse_args()
-    steps = options.steps or (12 if options.small else 8)
-    dump = os.environ.setdefault("CRESSET_DUMP", tempfile.mkdtemp(prefix="cresset-"))
-    os.makedirs(dump, exist_ok=True)
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-
+def train(runs, steps):
+    """All runs side by side; how many programs had been compiled after each step."""
     import torch
 
     import torch_cresset
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(threads)
     data = torch.tensor(list(TEXT.read_bytes()))
-    runs = [Run("cpu", options.small), Run("cresset", options.small)]
-    parameters = sum(p.numel() for p in runs[0].model.parameters())
     length = runs[0].config.n_positions
-    print(f"GPT-2, {runs[0].config.n_layer} layers, {parameters / 1e6:.1f} M parameters, AdamW, 1 x {length} tokens, {threads} threads, f32")
-    if sum(p.numel() for p in runs[1].model.parameters()) != parameters:
-        sys.exit("error: the model has another number of parameters on cresset")
-
-    torch_cresset.reset_counters()
     compiles = []
     for i in range(steps):
         begin = (i * length) % (len(data) - length)
@@ -89,13 +72,20 @@ def main():
         cpu, ours = runs
         print(f"step {i + 1:2}  loss {cpu.losses[-1]:.6f} eager  {ours.losses[-1]:.6f} cresset   "
               f"{cpu.times[-1] * 1e3:8.1f} ms eager  {ours.times[-1] * 1e3:8.1f} ms cresset", flush=True)
+    return compiles
 
+
+def report(runs, compiles):
+    """Prints what came of it and returns what is wrong."""
+    import torch_cresset
+
+    cpu, ours = runs
+    steps = len(compiles)
     counters = torch_cresset.counters()
     lowered = {k: v for k, v in counters.items() if k.startswith("cresset::")}
     fallen = {k: v for k, v in counters.items() if k.startswith("aten::")}
     worst = max(abs(a - b) / abs(a) for a, b in zip(cpu.losses, ours.losses))
-    records = [r for r in torch_cresset.compile_records() if r["path"]]
-    largest = max(records, key=lambda r: r["nodes"])
+    largest = max((r for r in torch_cresset.compile_records() if r["path"]), key=lambda r: r["nodes"])
     found = composites(largest["path"])
     steady = slice(2, None)
     median_cpu, median_ours = (statistics.median(run.times[steady]) * 1e3 for run in runs)
@@ -118,8 +108,33 @@ the step as StableHLO              {largest['path']}""")
     if compiles[-1] != compiles[1]:
         problems.append("programs were compiled after the second step:\n" + torch_cresset.metrics_report())
     for name in ("aten.gelu", "aten.gelu_backward", "aten.layer_norm", "aten.layer_norm_backward", "aten.scaled_dot_product_attention", "aten.scaled_dot_product_attention_backward"):
-        if found[name] < runs[0].config.n_layer:
+        if found[name] < cpu.config.n_layer:
             problems.append(f"composite {name} is missing in the step")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--small", action="store_true", help="two layers, for a quick look")
+    parser.add_argument("--steps", type=int, default=0)
+    options = parser.parse_args()
+    dump = os.environ.setdefault("CRESSET_DUMP", tempfile.mkdtemp(prefix="cresset-"))
+    os.makedirs(dump, exist_ok=True)
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+
+    import torch
+
+    import torch_cresset
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    cpu, ours = runs = [Run("cpu", options.small), Run("cresset", options.small)]
+    parameters = sum(p.numel() for p in cpu.model.parameters())
+    print(f"GPT-2, {cpu.config.n_layer} layers, {parameters / 1e6:.1f} M parameters, AdamW, 1 x {cpu.config.n_positions} tokens, {threads} threads, f32")
+    if sum(p.numel() for p in ours.model.parameters()) != parameters:
+        sys.exit("error: the model has another number of parameters on cresset")
+    torch_cresset.reset_counters()
+    problems = report(runs, train(runs, options.steps or (12 if options.small else 8)))
     if problems:
         sys.exit("error: " + "; ".join(problems))
 
