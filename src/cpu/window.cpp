@@ -104,7 +104,7 @@ void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
   };
   auto first_of = [&](IR line) { return k.add(k.mul(k.b.CreateUDiv(line, k.i64(inner)), n * inner), k.b.CreateURem(line, k.i64(inner))); };
   // The lines from `line` to `end` one by one, if they are fewer than would go together; where none are ever left over, there is no code for them.
-  auto either = [&](bool none_left, IR is_whole, ArrayRef<IR> firsts, int width, IR line, IR end) {
+  auto together_or_not = [&](bool none_left, IR is_whole, ArrayRef<IR> firsts, int width, IR line, IR end) {
     if (none_left) return along(firsts, width);
     k.when(is_whole, [&] { along(firsts, width); });
     k.loop(line, k.b.CreateSelect(is_whole, line, end), [&](IR rest) { along(first_of(rest), 1); });
@@ -112,12 +112,12 @@ void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
   k.loop(k.begin(), k.end(), [&](IR task) {
     if (lanes > 1) {
       IR column = k.mul(k.b.CreateURem(task, k.i64(blocks)), lanes), before = k.mul(k.b.CreateUDiv(task, k.i64(blocks)), inner), line = k.add(before, column);
-      return either(inner % lanes == 0, k.b.CreateICmpSLE(k.add(column, k.i64(lanes)), k.i64(inner)), first_of(line), lanes, line, k.add(before, k.i64(inner)));
+      return together_or_not(inner % lanes == 0, k.b.CreateICmpSLE(k.add(column, k.i64(lanes)), k.i64(inner)), first_of(line), lanes, line, k.add(before, k.i64(inner)));
     }
     IR line = k.mul(task, kTogether);
     IRs firsts;
     for (int64_t i = 0; i < kTogether; ++i) firsts.push_back(first_of(k.add(line, k.i64(i))));
-    either(lines % kTogether == 0, k.b.CreateICmpSLE(k.add(line, k.i64(kTogether)), k.i64(lines)), firsts, 1, line, k.i64(lines));
+    together_or_not(lines % kTogether == 0, k.b.CreateICmpSLE(k.add(line, k.i64(kTogether)), k.i64(lines)), firsts, 1, line, k.i64(lines));
   });
 }
 
