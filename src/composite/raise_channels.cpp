@@ -171,51 +171,7 @@ class ChannelSearch {
       return std::nullopt;
     }
     ChannelMemory::Miss nearest;
-    int64_t rank = int64_t(shape_of(y).size()), total = type_of(y).getNumElements();
-    SmallVector<ChannelNorm> tries;
-    for (int64_t channel : {int64_t(1), rank - 1}) {
-      if ((channel == 1 && rank == 2 && !tries.empty()) || (channel == rank - 1 && channel == 1 && rank > 2)) continue;
-      int64_t c = shape_of(y)[channel];
-      auto is_vector = [&](Value v) { return type_of(v).getNumElements() == c && llvm::count_if(shape_of(v), [](int64_t d) { return d != 1; }) <= 1; };
-      if (c < 2 || !llvm::all_of(vectors, is_vector)) continue;
-      if (x.getType() != y.getType() && channel != 1) continue;
-      ChannelNorm norm;
-      norm.x = x, norm.y = y, norm.channel = channel;
-      if (sums.empty()) {
-        // The variance is what the root is of.
-        Value variance;
-        if (auto path = climb(root_->getOperand(0), [&](Value v) { return llvm::is_contained(vectors, v); })) variance = path->values.back();
-        if (!variance || (vectors.size() != 4 && vectors.size() != 2)) continue;
-        Sampler s(1);
-        s.set(variance, [](int64_t) { return 0.0; });
-        norm.variance = variance, norm.eps = s.get(root_->getOperand(0), 0);
-        SmallVector<Value> others;
-        for (Value v : vectors) if (v != variance) others.push_back(v);
-        SmallVector<int> order;
-        for (size_t k = 0; k < others.size(); ++k) order.push_back(int(k));
-        do {
-          norm.mean = others[order[0]];
-          if (others.size() == 3) norm.weight = others[order[1]], norm.bias = others[order[2]];
-          tries.push_back(norm);
-        } while (std::next_permutation(order.begin(), order.end()));
-        continue;
-      }
-      if (vectors.size() > 2) continue;
-      Sampler s(1);
-      s.set(x, [](int64_t) { return 0.0; });
-      norm.eps = s.get(root_->getOperand(0), 0);
-      int64_t count = *std::max_element(sums.begin(), sums.end());
-      for (int flip = 0; flip < (vectors.size() == 2 ? 2 : 1); ++flip) {
-        if (!vectors.empty()) norm.weight = vectors[flip];
-        if (vectors.size() == 2) norm.bias = vectors[1 - flip];
-        if (count == total / c) norm.kind = ChannelNorm::Training, tries.push_back(norm);
-        // Over the last dimensions without a weight of channels it is a layer norm.
-        int64_t per_item = total / shape_of(y)[0];
-        bool plain = vectors.empty() && rank < 4;
-        if (rank > 2 && per_item % count == 0 && c % (per_item / count) == 0 && !plain) norm.kind = ChannelNorm::Group, norm.groups = per_item / count, tries.push_back(norm);
-      }
-    }
-    for (ChannelNorm& norm : tries) {
+    for (ChannelNorm& norm : candidates(x, y, vectors, sums)) {
       if (!(norm.eps >= -1e-12 && norm.eps <= 0.1)) continue;
       norm.eps = norm.eps < 1e-14 ? 0 : tidy_number(norm.eps);
       double d = distance(norm);
@@ -225,6 +181,58 @@ class ChannelSearch {
     memory_.misses[structure] = nearest;
     note_near(nearest.distance, nearest.norm, y);
     return std::nullopt;
+  }
+
+  // The norms that it may be.
+  SmallVector<ChannelNorm> candidates(Value x, Value y, ArrayRef<Value> vectors, ArrayRef<int64_t> sums) {
+    SmallVector<ChannelNorm> all;
+    int64_t rank = int64_t(shape_of(y).size());
+    SmallVector<int64_t> channels{1};
+    if (rank > 2) channels.push_back(rank - 1);
+    for (int64_t channel : channels) {
+      int64_t c = shape_of(y)[channel];
+      auto is_vector = [&](Value v) { return type_of(v).getNumElements() == c && llvm::count_if(shape_of(v), [](int64_t d) { return d != 1; }) <= 1; };
+      if (c < 2 || !llvm::all_of(vectors, is_vector) || (x.getType() != y.getType() && channel != 1)) continue;
+      ChannelNorm norm;
+      norm.x = x, norm.y = y, norm.channel = channel;
+      if (sums.empty()) add_with_given_statistics(norm, vectors, all);
+      else add_with_own_statistics(norm, vectors, *llvm::max_element(sums), all);
+    }
+    return all;
+  }
+  void add_with_given_statistics(ChannelNorm norm, ArrayRef<Value> vectors, SmallVector<ChannelNorm>& all) {
+    // The variance is what the root is of.
+    Value variance;
+    if (auto path = climb(root_->getOperand(0), [&](Value v) { return llvm::is_contained(vectors, v); })) variance = path->values.back();
+    if (!variance || (vectors.size() != 4 && vectors.size() != 2)) return;
+    Sampler s(1);
+    s.set(variance, [](int64_t) { return 0.0; });
+    norm.variance = variance, norm.eps = s.get(root_->getOperand(0), 0);
+    SmallVector<Value> others;
+    for (Value v : vectors) if (v != variance) others.push_back(v);
+    SmallVector<int> order;
+    for (size_t k = 0; k < others.size(); ++k) order.push_back(int(k));
+    do {
+      norm.mean = others[order[0]];
+      if (others.size() == 3) norm.weight = others[order[1]], norm.bias = others[order[2]];
+      all.push_back(norm);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  // `count` elements share a mean.
+  void add_with_own_statistics(ChannelNorm norm, ArrayRef<Value> vectors, int64_t count, SmallVector<ChannelNorm>& all) {
+    if (vectors.size() > 2) return;
+    Sampler s(1);
+    s.set(norm.x, [](int64_t) { return 0.0; });
+    norm.eps = s.get(root_->getOperand(0), 0);
+    int64_t rank = int64_t(shape_of(norm.y).size()), total = type_of(norm.y).getNumElements(), per_item = total / shape_of(norm.y)[0], c = norm.channels();
+    for (int flip = 0; flip < (vectors.size() == 2 ? 2 : 1); ++flip) {
+      if (!vectors.empty()) norm.weight = vectors[flip];
+      if (vectors.size() == 2) norm.bias = vectors[1 - flip];
+      if (count == total / c) norm.kind = ChannelNorm::Training, all.push_back(norm);
+      // Over the last dimensions without a weight of channels it is a layer norm.
+      bool plain = vectors.empty() && rank < 4;
+      if (rank > 2 && per_item % count == 0 && c % (per_item / count) == 0 && !plain) norm.kind = ChannelNorm::Group, norm.groups = per_item / count, all.push_back(norm);
+    }
   }
 
   void note_near(double distance, const ChannelNorm& norm, Value y) {
