@@ -189,21 +189,35 @@ std::vector<std::pair<Value, double>> numbers_above(const RowRegion& region, con
 
 bool close(double a, double b) { return std::fabs(a - b) <= 1e-6 * std::fabs(b); }
 
+// What the region computes of a norm's statistics.
+struct Statistics {
+  Value mean, scale;
+  enum Form { Reciprocal, Deviation, Variance, None } form = None;  // of scale; the first that there is
+};
+Statistics find_statistics(const RowRegion& region, const RowMatch& match) {
+  bool centred = match.name == "aten.layer_norm";
+  Row probe = random_row(region.space.row_size(), 31, 1.7);
+  double mean = centred ? mean_of(probe) : 0;
+  Row shifted;
+  for (double v : probe) shifted.push_back(v - mean);
+  double variance = mean_square(shifted) + match.eps;
+  Statistics found;
+  for (auto& [v, number] : numbers_above(region, probe)) {
+    if (centred && close(number, mean)) found.mean = v;
+    auto may_be = [&](Statistics::Form form, double expected) {
+      if (form < found.form && close(number, expected)) found.scale = v, found.form = form;
+    };
+    may_be(Statistics::Reciprocal, 1 / std::sqrt(variance));
+    may_be(Statistics::Deviation, std::sqrt(variance));
+    may_be(Statistics::Variance, variance);
+  }
+  return found;
+}
+
 void outline_norm(Program& program, const RowRegion& region, const RowMatch& match, RaiseReport& report) {
   bool centred = match.name == "aten.layer_norm";
   const Entry& entry = *find_composite(match.name);
-  Row probe = random_row(region.space.row_size(), 31, 1.7);
-  double m = centred ? mean_of(probe) : 0;
-  Row shifted;
-  for (double v : probe) shifted.push_back(v - m);
-  double mean_square_eps = mean_square(shifted) + match.eps;
-  Value mean, rstd;
-  int how = 3;  // rstd is: 0 found, 1 the reciprocal of what was found, 2 its reciprocal root, 3 not found
-  for (auto& [v, number] : numbers_above(region, probe)) {
-    if (centred && close(number, m)) mean = v;
-    int candidate = close(number, 1 / std::sqrt(mean_square_eps)) ? 0 : close(number, std::sqrt(mean_square_eps)) ? 1 : close(number, mean_square_eps) ? 2 : 3;
-    if (candidate < how) rstd = v, how = candidate;
-  }
+  Statistics found = find_statistics(region, match);
   SmallVector<Value> inputs{region.x};
   for (unsigned w : match.weights) inputs.push_back(region.weights[w]);
   SmallVector<int64_t> shape = kept_shape(region.space), sizes;
@@ -213,9 +227,9 @@ void outline_norm(Program& program, const RowRegion& region, const RowMatch& mat
   std::string place = where(region.y);
   SmallVector<Value> outputs{region.y};
   // What the region does not compute in this form is computed beside it.
-  bool has_statistics = rstd && (mean || !centred);
-  if (has_statistics && centred) outputs.push_back(mean);
-  if (has_statistics) outputs.push_back(rstd);
+  bool has_statistics = found.scale && (found.mean || !centred);
+  if (has_statistics && centred) outputs.push_back(found.mean);
+  if (has_statistics) outputs.push_back(found.scale);
   // Statistics as the operator returns them: dimensions kept, f32 or wider.
   auto extend = [&](OpBuilder& inside, SmallVectorImpl<Value>& returned) {
     Emit e(inside, region.y.getLoc());
@@ -236,8 +250,8 @@ void outline_norm(Program& program, const RowRegion& region, const RowMatch& mat
     }
     for (size_t i = 1; i < returned.size(); ++i) {
       Value v = returned[i];
-      if (has_statistics && i + 1 == returned.size() && how > 0) {
-        if (how == 2) v = e.sqrt(v);
+      if (has_statistics && i + 1 == returned.size() && found.form != Statistics::Reciprocal) {
+        if (found.form == Statistics::Variance) v = e.sqrt(v);
         v = e.div(e.number(1, v), v);
       }
       if (is_narrow(v)) v = e.convert(v, inside.getF32Type());
