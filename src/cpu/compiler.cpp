@@ -272,6 +272,8 @@ constexpr double kShareSeconds = 1e-3;
 // So many that differ in where they read only share their code, too.
 constexpr size_t kShareWindows = 4;
 
+using Kernels = std::map<std::string, std::shared_ptr<NativeKernel>>;  // by key
+
 // The kernels of one program, from the caches or compiled.
 class KernelMaker {
  public:
@@ -298,9 +300,9 @@ class KernelMaker {
     return llvm::Error::success();
   }
 
-  llvm::Expected<std::map<std::string, std::shared_ptr<NativeKernel>>> finish() {
+  llvm::Expected<Kernels> finish() {
     compile_objects(fresh_, target_);
-    std::map<std::string, std::shared_ptr<NativeKernel>> shared;
+    Kernels shared;
     for (Fresh& f : fresh_) {
       if (!f.object) return f.object.takeError();
       auto native = add_kernel(f.kernel, std::move(*f.object));
@@ -348,7 +350,7 @@ class KernelMaker {
 
   const Target& target_;
   bool sizes_change_;
-  std::map<std::string, std::shared_ptr<NativeKernel>> kernels_;
+  Kernels kernels_;
   std::vector<Fresh> fresh_;
   std::map<std::string, std::vector<Member>> shares_;  // by the key of the code
 };
@@ -468,6 +470,25 @@ llvm::Expected<std::string> assembly_of_main(ModuleOp module, func::FuncOp main,
   return all;
 }
 
+// Those of all fusions, of which `keys` becomes each one's.
+llvm::Expected<Kernels> make_kernels(const std::vector<Fusion>& fusions, const Target& target, bool sizes_change, std::vector<std::string>& keys) {
+  std::vector<std::string> shapes;
+  std::map<std::string, std::set<std::string>> alike;
+  for (const Fusion& fusion : fusions) {
+    Slots slots(fusion);
+    std::string content = content_of(fusion, slots);
+    bool has_windows = llvm::any_of(fusion.roles, [](auto& role) { return isa<SliceOp>(role.first); });
+    keys.push_back(kernel_key(content, target));
+    shapes.push_back(has_windows ? content_of(fusion, slots, false) : content);
+    alike[shapes.back()].insert(keys.back());
+  }
+  KernelMaker maker(target, sizes_change);
+  for (auto [fusion, key, shape] : llvm::zip(fusions, keys, shapes))
+    if (fusion.kind != Fusion::Composite)
+      if (auto error = maker.add(fusion, key, alike[shape].size() >= kShareWindows)) return error;
+  return maker.finish();
+}
+
 llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::FuncOp main, const CompileOptions& options) {
   auto start = std::chrono::steady_clock::now();
   auto target = select_target(options.cpu);
@@ -489,21 +510,8 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   for (Value v : plan.constants) program->constants.push_back(constant_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
   program->copies = plan.copies;
 
-  std::vector<std::string> keys, shapes;
-  std::map<std::string, std::set<std::string>> alike;
-  for (const Fusion& fusion : *fusions) {
-    Slots slots(fusion);
-    std::string content = content_of(fusion, slots);
-    bool has_windows = llvm::any_of(fusion.roles, [](auto& role) { return isa<SliceOp>(role.first); });
-    keys.push_back(kernel_key(content, *target));
-    shapes.push_back(has_windows ? content_of(fusion, slots, false) : content);
-    alike[shapes.back()].insert(keys.back());
-  }
-  KernelMaker maker(*target, options.sizes_change);
-  for (auto [fusion, key, shape] : llvm::zip(*fusions, keys, shapes))
-    if (fusion.kind != Fusion::Composite)
-      if (auto error = maker.add(fusion, key, alike[shape].size() >= kShareWindows)) return error;
-  auto kernels = maker.finish();
+  std::vector<std::string> keys;
+  auto kernels = make_kernels(*fusions, *target, options.sizes_change, keys);
   if (!kernels) return kernels.takeError();
   for (auto& [key, kernel] : *kernels) program->kernels.push_back(kernel);
   for (auto [fusion, key] : llvm::zip(*fusions, keys)) {
