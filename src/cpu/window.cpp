@@ -57,6 +57,18 @@ std::optional<size_t> scanned(ReduceWindowOp op, const WindowDims& w) {
   return result;
 }
 
+// Neighbouring lines that are one vector: of what is in memory or the same across them, and not a constant or another view.
+int lanes_of_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
+  auto is_one_across = [&](Value v) {
+    auto position = v.getDefiningOp<IotaOp>();
+    return position && position.getIotaDimension() <= dim;
+  };
+  bool held = llvm::all_of(op.getInputs(), [&](Value v) { return c.slots.has(v) || is_one_across(v); });
+  bool elementwise = llvm::all_of(op.getBody().front().without_terminator(), [](Operation& inside) { return is_elementwise(&inside) || isa<ConstantOp>(inside); });
+  int64_t neighbours = product(shaped(op.getInputs()[0]).getShape().drop_front(dim + 1));
+  return elementwise && held && neighbours >= c.k.target.lanes ? c.k.target.lanes : 1;
+}
+
 // A task is as many neighbouring lines as a vector has lanes, or a few that are walked together, so that their sums don't wait for themselves alone.
 void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
   constexpr int64_t kTogether = 4;
@@ -65,15 +77,9 @@ void emit_scan(KernelContext& c, ReduceWindowOp op, size_t dim) {
   Block& body = op.getBody().front();
   int64_t n = shape[dim], inner = product(shape.drop_front(dim + 1)), outer = product(shape.take_front(dim));
   Operation* simple = op.getInputs().size() == 1 ? simple_reducer(body) : nullptr;
-  auto is_one_across = [&](Value v) {  // of neighbouring lines
-    auto position = v.getDefiningOp<IotaOp>();
-    return position && position.getIotaDimension() <= dim;
-  };
-  bool held = llvm::all_of(op.getInputs(), [&](Value v) { return c.slots.has(v) || is_one_across(v); });  // and not a constant or another view
-  bool elementwise = llvm::all_of(body.without_terminator(), [](Operation& inside) { return is_elementwise(&inside) || isa<ConstantOp>(inside); });
-  int lanes = elementwise && held && inner >= k.target.lanes ? k.target.lanes : 1;
-  int64_t blocks = (inner + lanes - 1) / lanes, lines = outer * inner;
-  c.kernel.tasks = lanes > 1 ? outer * blocks : (lines + kTogether - 1) / kTogether;
+  int lanes = lanes_of_scan(c, op, dim);
+  int64_t blocks = ceil_div(inner, lanes), lines = outer * inner;
+  c.kernel.tasks = lanes > 1 ? outer * blocks : ceil_div(lines, kTogether);
   c.kernel.cost = double(product(shape)) * 8;
   // Long sums of f32 are kept in f64.
   bool doubled = simple && isa<AddOp>(simple) && element(op.getResult(0)).isF32();
