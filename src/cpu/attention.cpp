@@ -234,9 +234,9 @@ class ForwardEmitter : AttentionEmitter {
     // Queries of a task share the packed keys and values; few heads are split, so that all threads have work.
     int64_t group = tiles_ * s_.mr, heads = scores_.batch, length = scores_.m;
     rows_ = std::min<int64_t>(round_up(length, group), round_up(512, group));
-    while (heads * ((length + rows_ - 1) / rows_) < 8 && rows_ > group) rows_ = round_up(rows_ / 2, group);
+    while (heads * ceil_div(length, rows_) < 8 && rows_ > group) rows_ = round_up(rows_ / 2, group);
     keys_ = std::min<int64_t>(round_up(scores_.n, std::max(s_.nr, s_.padded(1))), round_up(128, s_.nr));
-    int64_t blocks = (length + rows_ - 1) / rows_, width = round_up(sums_.n, o_.nr);
+    int64_t blocks = ceil_div(length, rows_), width = round_up(sums_.n, o_.nr);
     c_.kernel.tasks = heads * blocks;
     c_.kernel.cost = 0.25 * heads * double(length) * scores_.n * (scores_.k + sums_.n);
     queries_at_ = reserve(rows_ * scores_.k);

@@ -29,7 +29,7 @@ llvm::Error emit_concatenate(KernelContext& c) {
       IR base = k.b.CreateAdd(k.b.CreateMul(task, k.i64(output.getDimSize(dim) * inner)), k.i64(start * inner));
       // Rows, or what there is of a single one, by parts.
       bool by_rows = others > 1;
-      int64_t units = by_rows ? others : last / lanes, each = (units + parts - 1) / parts;
+      int64_t units = by_rows ? others : last / lanes, each = ceil_div(units, parts);
       IR from = k.min(k.mul(part, each), k.i64(units)), to = k.min(k.add(k.mul(part, each), k.i64(each)), k.i64(units));
       k.loop(by_rows ? from : k.i64(0), by_rows ? to : k.i64(others), [&](IR r) {
         Indices at(outer_at);

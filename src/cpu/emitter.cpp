@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "cpu/types.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"

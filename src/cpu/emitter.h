@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cpu/target.h"
+#include "cpu/types.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -35,7 +36,7 @@ struct Kernel {
   /// The place of `bytes` of scratch, with room for a vector that ends beyond them.
   int64_t reserve(int64_t bytes) {
     int64_t at = int64_t(scratch_bytes);
-    scratch_bytes += (bytes + 63) / 64 * 64 + 64;
+    scratch_bytes += round_up(bytes, 64) + 64;
     return at;
   }
 };

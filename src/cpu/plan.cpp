@@ -127,7 +127,7 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
 
   Arena arena;
   std::vector<std::vector<Value>> dying(fusions.size() + 1);
-  auto rounded = [](int64_t bytes) { return std::max<int64_t>((bytes + 63) / 64 * 64, 64); };
+  auto rounded = [](int64_t bytes) { return std::max<int64_t>(round_up(bytes, 64), 64); };
   for (auto [i, fusion] : llvm::enumerate(fusions)) {
     for (Value v : fusion.outputs) {
       if (plan.places.count(v)) continue;

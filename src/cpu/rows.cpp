@@ -47,7 +47,7 @@ class RowsEmitter {
       if (element(op->getResult(0)).getIntOrFloatBitWidth() == 64 && shaped(op->getResult(0)).getRank() > 0) lanes_ = std::min(lanes_, k_.target.lanes);
     overlaps_ = may_overlap();
     place_kept();
-    c_.kernel.tasks = flat_ ? (columns_ + kChunk - 1) / kChunk : rows_;
+    c_.kernel.tasks = flat_ ? ceil_div(columns_, kChunk) : rows_;
     c_.kernel.cost = double(rows_) * columns_ * (4 + f_.roles.size() * (1 + walks_.size()));
 
     auto tasks = [&] { overlaps_ ? overlapping_rows() : k_.loop(k_.begin(), k_.end(), [&](IR task) { flat_ ? chunk(task) : row(task); }); };
@@ -383,7 +383,7 @@ class RowsEmitter {
     for (int64_t at = 0, step = 128 / element_bytes(element(v)); at < lanes; at += step)
       k_.prefetch(k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), k_.add(offset, k_.i64(at))), to_write);
   }
-  int64_t kept_bytes(Value v) { return (columns_ * (element(v).getIntOrFloatBitWidth() == 64 ? 8 : 4) + 63) / 64 * 64; }
+  int64_t kept_bytes(Value v) { return round_up(columns_ * (element(v).getIntOrFloatBitWidth() == 64 ? 8 : 4), 64); }
   // Rows that are kept at a time: the place of one is then another's.
   int64_t copies(Value v) { return overlaps_ ? int64_t(passes_) - 1 - kept_[v].first : 1; }
   IR kept_address(Value v, const Visit& visit, IR column) {

@@ -61,7 +61,7 @@ bool emit_transposition(KernelContext& c) {
   if (columns < lanes) return false;
   SmallVector<int64_t> outer(shape.take_front(rank)), written(outer);
   written.push_back(columns);
-  outer[*dim] = (along + rows - 1) / rows;
+  outer[*dim] = ceil_div(along, rows);
   c.kernel.tasks = product(outer);
   c.kernel.cost = double(product(shape)) * (4 + f.roles.size() * 2);
   k.loop(k.begin(), k.end(), [&](IR task) {
