@@ -300,6 +300,38 @@ IR KernelEmitter::fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> comb
   return lanes > 1 ? b.CreateExtractElement(vector, uint64_t(0)) : vector;
 }
 
+IR KernelEmitter::fold_each(IRs vectors, int lanes, llvm::function_ref<IR(IR, IR)> combine) {
+  if (vectors.size() == 1) return fold(vectors[0], lanes, combine);
+  int count = int(vectors.size()), apart = lanes / int(llvm::bit_ceil(unsigned(count)));
+  vectors.resize(llvm::bit_ceil(unsigned(count)), vectors[0]);
+  for (int distance = lanes / 2; distance; distance /= 2) {
+    int left = int(vectors.size()) / 2;
+    llvm::SmallVector<int> low, high;
+    for (int at = 0; at < lanes; ++at) {
+      low.push_back((left && at & distance ? lanes : 0) + (at & ~distance));
+      high.push_back(low.back() + distance);
+    }
+    for (int i = 0; i < std::max(left, 1); ++i) {
+      IR x = vectors[i], y = vectors[i + left];
+      vectors[i] = combine(b.CreateShuffleVector(x, y, low), b.CreateShuffleVector(x, y, high));
+    }
+    vectors.resize(std::max(left, 1));
+  }
+  llvm::SmallVector<int> order;
+  for (int i = 0; i < count; ++i) order.push_back(i * apart);
+  return b.CreateShuffleVector(vectors[0], order);
+}
+
+IRs KernelEmitter::sums_of(llvm::ArrayRef<IR> vectors, int lanes) {
+  IRs result;
+  for (; !vectors.empty(); vectors = vectors.drop_front(std::min<size_t>(lanes, vectors.size()))) {
+    IR sums = fold_each(IRs(vectors.take_front(lanes)), lanes, [&](IR x, IR y) { return b.CreateFAdd(x, y); });
+    if (!sums->getType()->isVectorTy()) result.push_back(sums);
+    else for (size_t i = 0; i < std::min<size_t>(lanes, vectors.size()); ++i) result.push_back(b.CreateExtractElement(sums, i));
+  }
+  return result;
+}
+
 IR KernelEmitter::sequence(IR first, int lanes, int64_t step) {
   llvm::SmallVector<llvm::Constant*> steps;
   for (int i = 0; i < lanes; ++i) steps.push_back(llvm::ConstantInt::get(first->getType(), i * step));

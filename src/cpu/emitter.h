@@ -107,6 +107,10 @@ class KernelEmitter {
   IR moved(IR vector, IR by);
   /// The lanes of a vector made one, half by half.
   IR fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine);
+  /// The same for up to `lanes` vectors, which share instructions, as a vector with a lane for each.
+  IR fold_each(IRs vectors, int lanes, llvm::function_ref<IR(IR, IR)> combine);
+  /// The sum of each vector's lanes, which are floats.
+  IRs sums_of(llvm::ArrayRef<IR> vectors, int lanes);
   /// Of two vectors that follow each other, as a vector: the elements from `first` (0 or 1) on that are two apart.
   IR every_second(IR low, IR high, int first);
   /// For lanes (of i1) of every_second(low, high, 0): which lanes of the low (half 0) or the high vector they are.

@@ -336,7 +336,7 @@ class MatmulEmitter {
     };
     IR whole = b_.CreateAnd(at.k, k_.i64(-int64_t(p_.lanes)));
     IRs sums = k_.loop(k_.i64(0), whole, p_.lanes, IRs(mr_ * columns, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes))), [&](IR k, ArrayRef<IR> sums) { return add(k, sums, p_.lanes); });
-    for (IR& sum : sums) sum = k_.fold(sum, p_.lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
+    sums = k_.sums_of(sums, p_.lanes);
     sums = k_.loop(whole, at.k, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
     IRs result = p.zeros();
     for (int64_t i = 0; i < mr_; ++i)

@@ -169,7 +169,7 @@ class ThinEmitter {
     IRs totals, vectors(rows_ * columns_, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)));
     vectors = multiply(0, lines, line, vectors);
     if (lines < whole) vectors = multiply(lines, whole, 1, vectors);
-    for (IR v : vectors) totals.push_back(k_.fold(v, p_.lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); }));
+    totals = k_.sums_of(vectors, p_.lanes);
     if (whole < s_.k) totals = multiply(whole, s_.k, 0, totals);
     for (int64_t j = 0; j < columns_; ++j)
       for (int64_t i = 0; i < rows_; ++i) b_.CreateStore(totals[j * rows_ + i], sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j))));
