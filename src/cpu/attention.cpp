@@ -212,6 +212,7 @@ IR AttentionEmitter::masked(IR score, IR head, IR row, IR column) {
   // A vector may reach beyond the last key: what is there is thrown away, but must not be read.
   if (along_keys && scores_.n % lanes == 0) x = k_.load(type.getElementType(), base, offset, lanes);
   else if (!along_keys) x = k_.splat(k_.load(type.getElementType(), base, offset, 1), lanes);
+  else if (k_.can_mask(type.getElementType())) x = k_.load_masked(type.getElementType(), base, offset, k_.mask(is_visible(column, k_.i64(scores_.n)), type.getElementType()));
   else {
     IR valid = b_.CreateSub(k_.i64(scores_.n - 1), column);
     x = llvm::PoisonValue::get(k_.vector(k_.compute_type(type.getElementType()), lanes));
@@ -232,10 +233,11 @@ class ForwardEmitter : AttentionEmitter {
 
   void run() {
     // Queries of a task share the packed keys and values; few heads are split, so that all threads have work.
+    keys_ = std::min<int64_t>(round_up(scores_.n, std::max(s_.nr, s_.padded(1))), round_up(128, s_.nr));
+    tiles_ = tiles_of_group();
     int64_t group = tiles_ * s_.mr, heads = scores_.batch, length = scores_.m;
     rows_ = std::min<int64_t>(round_up(length, group), round_up(512, group));
     while (heads * ceil_div(length, rows_) < 8 && rows_ > group) rows_ = round_up(rows_ / 2, group);
-    keys_ = std::min<int64_t>(round_up(scores_.n, std::max(s_.nr, s_.padded(1))), round_up(128, s_.nr));
     int64_t blocks = ceil_div(length, rows_), width = round_up(sums_.n, o_.nr);
     c_.kernel.tasks = heads * blocks;
     c_.kernel.cost = 0.25 * heads * double(length) * scores_.n * (scores_.k + sums_.n);
@@ -264,7 +266,16 @@ class ForwardEmitter : AttentionEmitter {
   }
   // Weights are rounded to bf16, as the values are, where pairs of them are multiplied.
   bool narrow() const { return o_.depth > 1; }
-  int64_t tiles_ = s_.grid ? 2 : 4;  // of queries that a panel of keys is used for while it is in L1
+  // As many as leave the fewest rows beyond the last query, and room in L1 for their scores.
+  int64_t tiles_of_group() const {
+    constexpr int64_t kUsual = 4, kMostScores = 4096;
+    if (s_.grid) return 2;
+    int64_t best = kUsual;
+    auto computed = [&](int64_t tiles) { return round_up(scores_.m, tiles * s_.mr); };
+    for (int64_t tiles = std::max(kMostScores / (keys_ * s_.mr), kUsual); tiles > 0; --tiles)
+      if (tiles * s_.mr % rows_together() == 0 && computed(tiles) < computed(best)) best = tiles;
+    return best;
+  }
 
   void block(IR head, IR m0) {
     int64_t group = tiles_ * s_.mr;
@@ -272,10 +283,11 @@ class ForwardEmitter : AttentionEmitter {
     k_.loop(k_.i64(0), rows, s_.mr, [&](IR m) {
       s_.pack_a(head, b_.CreateAdd(m0, m), k_.i64(0), k_.i64(scores_.k), scratch(queries_at_, k_.mul(m, scores_.k)));
     });
-    k_.loop(k_.i64(0), k_.i64(rows_), [&](IR i) {
-      store(f32(std::numeric_limits<float>::lowest()), scratch(largest_at_, i));
-      store(f32(0), scratch(totals_at_, i));
-    });
+    if (!is_one_block())
+      k_.loop(k_.i64(0), k_.i64(rows_), [&](IR i) {
+        store(f32(std::numeric_limits<float>::lowest()), scratch(largest_at_, i));
+        store(f32(0), scratch(totals_at_, i));
+      });
     IR keys = causal_ ? k_.min(k_.i64(scores_.n), b_.CreateAdd(m0, rows)) : k_.i64(scores_.n);
     k_.loop(k_.i64(0), keys, keys_, [&](IR n0) {
       IR count = k_.min(k_.i64(keys_), b_.CreateSub(k_.i64(scores_.n), n0));
@@ -300,44 +312,57 @@ class ForwardEmitter : AttentionEmitter {
     auto* vector = k_.vector(b_.getFloatTy(), lanes);
     IR width = b_.CreateAnd(b_.CreateAdd(seen, k_.i64(lanes - 1)), k_.i64(-int64_t(lanes)));
     IR none = llvm::Constant::getNullValue(vector), weights = scratch(weights_at_, k_.i64(0));
-    k_.loop(k_.i64(0), k_.i64(tiles_ * s_.mr), rows_together(), [&](IR first) {
-      IRs before, now;
-      for (int64_t r = 0; r < rows_together(); ++r) {
+    k_.loop(k_.i64(0), k_.i64(tiles_ * s_.mr), rows_at_once(), [&](IR first) {
+      // What there is of each row is folded, and computed further, for all of them as one vector.
+      IR states = b_.CreateAdd(m, first), before = is_one_block() ? nullptr : load(scratch(largest_at_, states), int(rows_at_once()));
+      IRs largest, totals;
+      for (int64_t r = 0; r < rows_at_once(); ++r) {
         IR i = k_.add(first, k_.i64(r)), row = b_.CreateAdd(b_.CreateAdd(m0, m), i), begin = k_.mul(i, keys_), visible = visible_keys(row, n0, seen);
-        before.push_back(load(scratch(largest_at_, b_.CreateAdd(m, i)), 1));
-        IR largest = k_.loop(k_.i64(0), width, lanes, {k_.splat(before[r], lanes)}, [&](IR j, ArrayRef<IR> carried) {
+        largest.push_back(k_.loop(k_.i64(0), width, lanes, {k_.splat(f32(std::numeric_limits<float>::lowest()), lanes)}, [&](IR j, ArrayRef<IR> carried) {
           IR address = scratch(scores_at_, b_.CreateAdd(begin, j));
           IR x = score(load(address, lanes), head, row, n0, j, is_visible(j, visible));
           store(x, address);
           return IRs{b_.CreateSelect(b_.CreateFCmpULE(x, carried[0]), carried[0], x)};
-        })[0];
-        now.push_back(k_.fold(largest, lanes, [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); }));
+        })[0]);
       }
+      auto larger = [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); };
+      IR now = k_.fold_each(largest, lanes, larger);
+      if (before) now = larger(now, before);
+      store(now, scratch(largest_at_, states));
       // What dropout leaves out is in the total all the same.
-      IRs totals = k_.loop(k_.i64(0), width, lanes, IRs(rows_together(), none), [&](IR j, ArrayRef<IR> carried) {
-        auto keep = kept(head, b_.CreateAdd(b_.CreateAdd(m0, m), first), n0, j);
-        IRs sums;
-        for (int64_t r = 0; r < rows_together(); ++r) {
-          IR at = b_.CreateAdd(k_.mul(k_.add(first, k_.i64(r)), keys_), j);
-          IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(load(scratch(scores_at_, at), lanes), k_.splat(now[r], lanes)));
-          IR used = keep[r] ? b_.CreateSelect(keep[r], weight, none) : weight;
-          k_.store(sums_.a_type, k_.round(sums_.a_type, used, true), weights, at, lanes);
-          sums.push_back(b_.CreateFAdd(carried[r], weight));
-        }
-        return sums;
-      });
+      for (int64_t from = 0; from < rows_at_once(); from += rows_together())
+        totals.append(k_.loop(k_.i64(0), width, lanes, IRs(rows_together(), none), [&](IR j, ArrayRef<IR> carried) {
+          IR here = k_.add(first, k_.i64(from));
+          auto keep = kept(head, b_.CreateAdd(b_.CreateAdd(m0, m), here), n0, j);
+          IRs sums;
+          for (int64_t r = 0; r < rows_together(); ++r) {
+            IR at = b_.CreateAdd(k_.mul(k_.add(here, k_.i64(r)), keys_), j);
+            IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(load(scratch(scores_at_, at), lanes), k_.splat(load(scratch(largest_at_, k_.add(states, k_.i64(from + r))), 1), lanes)));
+            IR used = keep[r] ? b_.CreateSelect(keep[r], weight, none) : weight;
+            k_.store(sums_.a_type, k_.round(sums_.a_type, used, true), weights, at, lanes);
+            sums.push_back(b_.CreateFAdd(carried[r], weight));
+          }
+          return sums;
+        }));
       IR end = b_.CreateAnd(b_.CreateAdd(seen, k_.i64(o_.padded(1) - 1)), k_.i64(-o_.padded(1)));
-      for (int64_t r = 0; r < rows_together(); ++r) {
-        IR i = k_.add(first, k_.i64(r)), state = b_.CreateAdd(m, i);
-        if (o_.grid) k_.loop(width, end, lanes, [&](IR j) { k_.store(sums_.a_type, none, weights, b_.CreateAdd(k_.mul(i, keys_), j), lanes); });
-        IR correction = emit_exp_at_most_zero(k_, b_.CreateFSub(before[r], now[r]));
-        store(now[r], scratch(largest_at_, state));
-        store(correction, scratch(corrections_at_, i));
-        IR sum = k_.fold(totals[r], lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
-        store(b_.CreateFAdd(b_.CreateFMul(load(scratch(totals_at_, state), 1), correction), sum), scratch(totals_at_, state));
+      for (int64_t r = 0; o_.grid && r < rows_at_once(); ++r)
+        k_.loop(width, end, lanes, [&](IR j) { k_.store(sums_.a_type, none, weights, b_.CreateAdd(k_.mul(k_.add(first, k_.i64(r)), keys_), j), lanes); });
+      IR total = k_.fold_each(totals, lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
+      if (before) {
+        IR correction = emit_exp_at_most_zero(k_, b_.CreateFSub(before, now));
+        store(correction, scratch(corrections_at_, first));
+        total = b_.CreateFAdd(b_.CreateFMul(load(scratch(totals_at_, states), int(rows_at_once())), correction), total);
       }
+      store(total, scratch(totals_at_, states));
     });
   }
+  int64_t rows_at_once() const {
+    int64_t rows = seed_ ? rows_together() : s_.lanes;  // random bits are enough code
+    while (tiles_ * s_.mr % rows) rows /= 2;
+    return std::max(rows, rows_together());
+  }
+  // Then no sums have to be corrected.
+  bool is_one_block() const { return scores_.n <= keys_; }
   // sums = sums * correction + weights · values
   void add_values(IR m, IR seen, IR first) {
     if (o_.grid) return add_values_by_tiles(m, seen, first);
@@ -358,7 +383,7 @@ class ForwardEmitter : AttentionEmitter {
             }
           }
         };
-        k_.either(first, [&] { write(false); }, [&] { write(true); });
+        k_.either(is_one_block() ? b_.getTrue() : first, [&] { write(false); }, [&] { write(true); });
       });
     });
   }
@@ -384,22 +409,24 @@ class ForwardEmitter : AttentionEmitter {
 
   void finish(IR head, IR m0, IR rows) {
     Value out = c_.fusion.product->getResult(0), logarithm = c_.fusion.product->getResult(1);
+    auto row = [&](IR i) { return k_.add(k_.mul(head, scores_.m), b_.CreateAdd(m0, i)); };
+    k_.along(rows, s_.lanes, [&](IR i, int lanes) {
+      IR total = load(scratch(totals_at_, i), lanes), one = k_.splat(f32(1), lanes);
+      total = b_.CreateSelect(b_.CreateFCmpOEQ(total, k_.splat(f32(0), lanes)), one, total);  // a row that is masked out as a whole
+      k_.store(element(logarithm), b_.CreateFAdd(emit_log(k_, total), load(scratch(largest_at_, i), lanes)), c_.buffer(logarithm), row(i), lanes);
+      store(b_.CreateFDiv(k_.splat(f32(kept_scale()), lanes), total), scratch(totals_at_, i));
+    });
     k_.loop(k_.i64(0), rows, [&](IR i) {
-      IR row = k_.add(k_.mul(head, scores_.m), b_.CreateAdd(m0, i)), total = load(scratch(totals_at_, i), 1);
-      total = b_.CreateSelect(b_.CreateFCmpOEQ(total, f32(0)), f32(1), total);  // a row that is masked out as a whole
-      IR factor = b_.CreateFDiv(f32(kept_scale()), total);
-      auto put = [&](IR n, int lanes) {
-        IR sum = b_.CreateFMul(load(sums(o_, sums_at_, rows_, i, n), lanes), k_.splat(factor, lanes));
-        k_.store(element(out), sum, c_.buffer(out), k_.add(k_.mul(row, sums_.n), n), lanes);
-      };
-      k_.along(k_.i64(sums_.n), o_.lanes, put);
-      k_.store(element(logarithm), b_.CreateFAdd(emit_log(k_, total), load(scratch(largest_at_, i), 1)), c_.buffer(logarithm), row, 1);
+      k_.along(k_.i64(sums_.n), o_.lanes, [&](IR n, int lanes) {
+        IR sum = b_.CreateFMul(load(sums(o_, sums_at_, rows_, i, n), lanes), k_.splat(load(scratch(totals_at_, i), 1), lanes));
+        k_.store(element(out), sum, c_.buffer(out), k_.add(k_.mul(row(i), sums_.n), n), lanes);
+      });
     });
   }
 
   MatmulSpec sums_;
   Panels o_;
-  int64_t rows_ = 0, keys_ = 0;  // queries of a task, keys of a block
+  int64_t rows_ = 0, keys_ = 0, tiles_ = 0;  // queries of a task, keys of a block, tiles of queries that a panel of keys is used for while it is in L1
   int64_t queries_at_ = 0, keys_at_ = 0, values_at_ = 0, scores_at_ = 0, weights_at_ = 0, sums_at_ = 0, largest_at_ = 0, totals_at_ = 0, corrections_at_ = 0;  // places in scratch
 };
 

@@ -247,6 +247,8 @@ IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
   return from_memory(t, result);
 }
 
+bool KernelEmitter::can_mask(mlir::Type element) const { return target.lanes > 4 && element_bytes(element) >= (target.avx512() ? 2 : 4); }
+
 IR KernelEmitter::mask(IR lanes, mlir::Type t) {
   int count = int(llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements());
   if (target.lanes != 8) return b.CreateSExt(lanes, vector(b.getInt32Ty(), count));  // AVX-512 has registers for them

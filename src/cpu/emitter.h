@@ -85,6 +85,8 @@ class KernelEmitter {
   IR load_strided(mlir::Type element, IR base, IR first, int lanes, int64_t step);
   /// Elements at a vector of offsets.
   IR gather(mlir::Type element, IR base, IR offsets, int lanes);
+  /// Whether the machine has instructions for it.
+  bool can_mask(mlir::Type element) const;
   /// Lanes (of i1) as load_masked takes them, for elements of four bytes or more: numbers as wide as those where that is what instructions take.
   IR mask(IR lanes, mlir::Type element);
   /// Elements from `first` on, 0 where the mask is not set: those are not touched.
