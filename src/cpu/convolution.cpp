@@ -310,9 +310,9 @@ class ImplicitProduct {
     });
   }
 
-  // Windows that move by one or two, of which some vectors lie inside the image: no masks, and all places of a channel together.
+  // Windows that move by a few, of which some vectors lie inside the image: no masks, and all places of a channel together.
   bool can_be_inside() const {
-    if (g_.axes.empty() || g_.axes.back().in_stride != 1 || g_.axes.back().step > 2) return false;
+    if (g_.axes.empty() || g_.axes.back().in_stride != 1 || g_.axes.back().step > kMostStep) return false;
     return llvm::all_of(g_.axes, [](const Axis& a) { return a.base_dilation == 1 && (a.window - 1) * a.dilation < a.in; });
   }
   void pack_inside(const MatmulSpec::Block& p, IR address, const Lanes& at, IR channel, IR channels) {
@@ -357,22 +357,23 @@ class ImplicitProduct {
         return b_.CreateSelect(valid, v, llvm::Constant::getNullValue(v->getType()));
       });
     };
-    if (reads_every_second(&Axis::step)) {
-      auto every_second = [&] {
-        IR first = b_.CreateExtractElement(offset, uint64_t(0));
-        auto masks = spread_mask(valid);
-        each_channel([&](IR base) { return load_every_second(base, first, masks, p.lanes); });
-      };
-      return k_.either(g_.axes.back().out % p.lanes == 0 ? b_.getTrue() : at.run, every_second, singly);
-    }
     auto beyond_row = [&] {  // vectors that are not one run of the input
       if (!reads_two_rows(&Axis::out, &Axis::step, p.lanes)) return singly();
+      int64_t step = g_.axes.back().step;
       IR first = b_.CreateExtractElement(offset, uint64_t(0)), last = b_.CreateExtractElement(offset, uint64_t(p.lanes - 1));
-      auto masks = mask_of_rows(valid, offset, p.lanes);
-      each_channel([&](IR base) { return load_two_rows(base, first, last, masks, p.lanes); });
+      auto masks = masks_of_rows(valid, offset, p.lanes, step);
+      each_channel([&](IR base) { return load_two_rows(base, first, last, masks, p.lanes, step); });
     };
+    if (reads_lanes(&Axis::step)) {
+      auto in_row = [&] {
+        IR first = b_.CreateExtractElement(offset, uint64_t(0));
+        auto masks = spread_masks(valid, g_.axes.back().step);
+        each_channel([&](IR base) { return k_.load_strided(read_, base, first, p.lanes, g_.axes.back().step, masks); });
+      };
+      return k_.either(g_.axes.back().out % p.lanes == 0 ? b_.getTrue() : at.run, in_row, beyond_row);
+    }
     if (!is_flat()) return beyond_row();
-    bool masked = can_mask();
+    bool masked = k_.can_mask(g_.in_type);
     IR together = masked ? within_image(at.n, p.lanes) : b_.CreateAnd(within_image(at.n, p.lanes), b_.CreateAndReduce(valid));
     IR first = b_.CreateExtractElement(offset, uint64_t(0)), mask = k_.mask(valid, g_.in_type);
     auto one_run = [&] {
@@ -380,30 +381,34 @@ class ImplicitProduct {
     };
     k_.either(together, one_run, beyond_row);
   }
-  bool can_mask() const { return k_.target.lanes > 4 && element_bytes(g_.in_type) >= (k_.target.avx512() ? 2 : 4); }
-  // Whether lanes in one row read every second element: two vectors, of which half is kept, instead of a gather.
-  bool reads_every_second(int64_t Axis::*step) const {
-    if (g_.axes.empty() || !can_mask()) return false;
+  // Whether lanes in one row, some elements apart, are read as whole vectors, of which lanes are kept, instead of a gather.
+  bool reads_lanes(int64_t Axis::*step) const {
+    if (g_.axes.empty() || !k_.can_mask(g_.in_type)) return false;
     const Axis& a = g_.axes.back();
-    return a.*step == 2 && a.in_stride == 1 && a.base_dilation == 1;
+    return a.*step > 1 && a.*step <= kMostStep && a.in_stride == 1 && a.base_dilation == 1;
   }
-  std::array<IR, 2> spread_mask(IR valid) { return {k_.mask(k_.spread(valid, 0), g_.in_type), k_.mask(k_.spread(valid, 1), g_.in_type)}; }
-  IR load_every_second(IR base, IR first, const std::array<IR, 2>& masks, int lanes) {
-    return k_.every_second(k_.load_masked(read_, base, first, masks[0]), k_.load_masked(read_, base, k_.add(first, k_.i64(lanes)), masks[1]), 0);
+  // For each of the vectors that are read.
+  IRs spread_masks(IR valid, int64_t step) {
+    IRs parts;
+    for (int64_t part = 0; part < step; ++part) parts.push_back(k_.mask(k_.spread(valid, step, part), g_.in_type));
+    return parts;
   }
   // Whether the lanes of each vector read the end of one row and the beginning of another, wherever that is.
   bool reads_two_rows(int64_t Axis::*row, int64_t Axis::*step, int lanes) const {
-    if (g_.axes.empty() || !can_mask()) return false;
+    if (g_.axes.empty() || !k_.can_mask(g_.in_type)) return false;
     const Axis& a = g_.axes.back();
-    return a.*step == 1 && a.in_stride == 1 && a.base_dilation == 1 && a.*row + 1 >= lanes;
+    return a.*step <= kMostStep && a.in_stride == 1 && a.base_dilation == 1 && a.*row + 1 >= lanes;
   }
   // The lanes that are neighbours of the first one, and those of the last one.
-  std::array<IR, 2> mask_of_rows(IR valid, IR offset, int lanes) {
-    IR first = b_.CreateICmpEQ(offset, k_.sequence(b_.CreateExtractElement(offset, uint64_t(0)), lanes));
-    return {k_.mask(b_.CreateAnd(valid, first), g_.in_type), k_.mask(b_.CreateAnd(valid, b_.CreateNot(first)), g_.in_type)};
+  IRs masks_of_rows(IR valid, IR offset, int lanes, int64_t step) {
+    IR first = b_.CreateICmpEQ(offset, k_.sequence(b_.CreateExtractElement(offset, uint64_t(0)), lanes, step));
+    IRs masks = spread_masks(b_.CreateAnd(valid, first), step);
+    masks.append(spread_masks(b_.CreateAnd(valid, b_.CreateNot(first)), step));
+    return masks;
   }
-  IR load_two_rows(IR base, IR first, IR last, const std::array<IR, 2>& masks, int lanes) {
-    IR x = k_.load_masked(read_, base, first, masks[0]), y = k_.load_masked(read_, base, b_.CreateSub(last, k_.i64(lanes - 1)), masks[1]);
+  IR load_two_rows(IR base, IR first, IR last, ArrayRef<IR> masks, int lanes, int64_t step) {
+    IR x = k_.load_strided(read_, base, first, lanes, step, masks.take_front(step));
+    IR y = k_.load_strided(read_, base, b_.CreateSub(last, k_.i64((lanes - 1) * step)), lanes, step, masks.drop_front(step));
     auto* bits = k_.vector(b_.getIntNTy(x->getType()->getScalarSizeInBits()), lanes);
     return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(x, bits), b_.CreateBitCast(y, bits)), x->getType());
   }
@@ -425,8 +430,9 @@ class ImplicitProduct {
     auto column = [&](IR n, int64_t what) { return b_.CreateInBoundsGEP(i64, columns, k_.add(k_.mul(n, 2), k_.i64(what))); };
     auto* mask_type = k_.vector(b_.getIntNTy(element_bytes(g_.in_type) * 8), p.lanes);
     auto mask_of = [&](IR position, int half) { return b_.CreateInBoundsGEP(mask_type, p.scratch, k_.add(k_.mul(position, 2), k_.i64(half))); };
-    bool every_second = reads_every_second(&Axis::dilation) && g_.axes.back().window % p.lanes == 0;
-    bool one_run = neighbours_in_window() && can_mask(), two_rows = !one_run && reads_two_rows(&Axis::window, &Axis::dilation, p.lanes);
+    int64_t dilation = g_.axes.empty() ? 1 : g_.axes.back().dilation;
+    bool every_second = dilation == 2 && reads_lanes(&Axis::dilation) && g_.axes.back().window % p.lanes == 0;
+    bool one_run = neighbours_in_window() && k_.can_mask(g_.in_type), two_rows = !one_run && dilation == 1 && reads_two_rows(&Axis::window, &Axis::dilation, p.lanes);
     auto shifts = [&](IR position) {
       SmallVector<IR> result;
       for (auto [axis, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) result.push_back(k_.mul(i.base, axis.step));
@@ -460,7 +466,7 @@ class ImplicitProduct {
         IR valid = exists;
         for (auto [a, from, shift] : llvm::zip(g_.axes, origin, shifts(position)))
           valid = b_.CreateAnd(valid, b_.CreateICmpULT(b_.CreateAdd(from, k_.splat(shift, p.lanes)), k_.splat(k_.i64(a.reach()), p.lanes)));
-        auto masks = every_second ? spread_mask(valid) : two_rows ? mask_of_rows(valid, offset, p.lanes) : std::array<IR, 2>{valid};
+        auto masks = every_second ? spread_masks(valid, 2) : two_rows ? masks_of_rows(valid, offset, p.lanes, 1) : IRs{valid};
         for (int half = 0; half < (every_second || two_rows ? 2 : 1); ++half) b_.CreateAlignedStore(b_.CreateSExtOrTrunc(masks[half], mask_type), mask_of(position, half), llvm::Align(8));
       });
       IR start = b_.CreateExtractElement(offset, uint64_t(0)), last = b_.CreateExtractElement(offset, uint64_t(p.lanes - 1));
@@ -468,9 +474,9 @@ class ImplicitProduct {
         IR shift = b_.CreateLoad(i64, column(j, 0)), position = b_.CreateLoad(i64, column(j, 1));
         auto mask = [&](int half) -> IR { return b_.CreateAlignedLoad(mask_type, mask_of(position, half), llvm::Align(8)); };
         IR v;
-        if (every_second) v = load_every_second(base, k_.add(start, shift), {mask(0), mask(1)}, p.lanes);
+        if (every_second) v = k_.load_strided(read_, base, k_.add(start, shift), p.lanes, 2, {mask(0), mask(1)});
         else if (one_run) v = k_.load_masked(read_, base, k_.add(start, shift), mask(0));
-        else if (two_rows) v = load_two_rows(base, k_.add(start, shift), k_.add(last, shift), {mask(0), mask(1)}, p.lanes);
+        else if (two_rows) v = load_two_rows(base, k_.add(start, shift), k_.add(last, shift), {mask(0), mask(1)}, p.lanes, 1);
         else {  // outside the image the first element is read and thrown away
           IR valid = b_.CreateICmpSLT(mask(0), llvm::Constant::getNullValue(mask_type));
           IR safe = b_.CreateSelect(valid, b_.CreateAdd(offset, k_.splat(shift, p.lanes)), llvm::Constant::getNullValue(offset->getType()));

@@ -49,7 +49,7 @@ class DepthwiseGradientEmitter {
       for (int64_t x = 0; x < x_.out; ++x) {
         starts.push_back(k_.add(k_.mul(column, x_.dilation), k_.i64(x * x_.step - x_.low)));
         for (int64_t half = 0; half < x_.dilation; ++half) {  // lanes of each vector read
-          IR inside = b_.CreateICmpULT(counted(k_.add(starts[x], k_.i64(half * lanes_))), splat(x_.in)), wanted = x_.dilation == 2 ? k_.spread(in_window, int(half)) : in_window;
+          IR inside = b_.CreateICmpULT(counted(k_.add(starts[x], k_.i64(half * lanes_))), splat(x_.in)), wanted = x_.dilation == 2 ? k_.spread(in_window, 2, half) : in_window;
           masks[x].push_back(k_.mask(b_.CreateAnd(inside, wanted), g_.in_type));
         }
       }

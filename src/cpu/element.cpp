@@ -34,8 +34,6 @@ std::vector<int64_t> key_of(ArrayRef<int64_t> shape, ArrayRef<Index> at) {
   return key;
 }
 
-constexpr int64_t kMostStep = 4;  // of lanes that are read as whole vectors all the same
-
 bool is_erf(Operation* op) {
   auto call = dyn_cast<CustomCallOp>(op);
   return call && call.getCallTargetName() == "mhlo.erf" && op->getNumOperands() == 1;

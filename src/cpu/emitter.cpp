@@ -220,12 +220,13 @@ void KernelEmitter::store(mlir::Type t, IR value, IR base, IR offset, int lanes,
   if (past_caches) store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(b.getContext(), llvm::ConstantAsMetadata::get(b.getInt32(1))));
 }
 
-IR KernelEmitter::load_strided(mlir::Type t, IR base, IR first, int lanes, int64_t step) {
+IR KernelEmitter::load_strided(mlir::Type t, IR base, IR first, int lanes, int64_t step, llvm::ArrayRef<IR> masks) {
   auto* type = memory_type(t);
   IR result = nullptr;
   for (int64_t part = 0, last = (lanes - 1) * step; part * lanes <= last; ++part) {
-    int64_t from = std::min(part * lanes, last + 1 - lanes);
-    IR here = b.CreateAlignedLoad(vector(type, lanes), b.CreateInBoundsGEP(type, base, add(first, i64(from))), llvm::Align(element_bytes(t)));
+    int64_t from = masks.empty() ? std::min(part * lanes, last + 1 - lanes) : part * lanes;
+    IR here = masks.empty() ? b.CreateAlignedLoad(vector(type, lanes), b.CreateInBoundsGEP(type, base, add(first, i64(from))), llvm::Align(element_bytes(t)))
+                            : load_masked(t, base, add(first, i64(from)), masks[part]);
     llvm::SmallVector<int> order(lanes);
     for (int lane = 0; lane < lanes; ++lane) {
       int64_t at = lane * step;
@@ -233,7 +234,7 @@ IR KernelEmitter::load_strided(mlir::Type t, IR base, IR first, int lanes, int64
     }
     result = result ? b.CreateShuffleVector(result, here, order) : here;
   }
-  return from_memory(t, result);
+  return masks.empty() ? from_memory(t, result) : result;
 }
 
 IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
@@ -346,10 +347,10 @@ IR KernelEmitter::every_second(IR low, IR high, int first) {
   return b.CreateShuffleVector(low, high, picked);
 }
 
-IR KernelEmitter::spread(IR lanes, int half) {
-  int count = int(llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements());
+IR KernelEmitter::spread(IR lanes, int64_t step, int64_t part) {
+  int64_t count = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements();
   llvm::SmallVector<int> picked;
-  for (int i = 0; i < count; ++i) picked.push_back(i % 2 ? count : half * count / 2 + i / 2);
+  for (int64_t i = part * count; i < (part + 1) * count; ++i) picked.push_back(int(i % step ? count : i / step));
   return b.CreateShuffleVector(lanes, llvm::Constant::getNullValue(lanes->getType()), picked);
 }
 

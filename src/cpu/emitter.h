@@ -22,6 +22,8 @@ using IRs = llvm::SmallVector<IR>;
 constexpr int64_t kBytesBeyondL2 = 2 << 20;
 /// Of a kernel's arrays that are this large together the caches keep nothing for the next kernel.
 constexpr int64_t kBytesBeyondCaches = 32 << 20;
+/// Elements up to so far apart are better read as whole vectors, of which lanes are kept, than one by one.
+constexpr int64_t kMostStep = 4;
 
 /// How a kernel is launched.
 struct Kernel {
@@ -81,8 +83,8 @@ class KernelEmitter {
   /// Elements `offset`, offset + 1, … of an array of `element`s, in the compute type; and back. What goes past the caches are whole lines.
   IR load(mlir::Type element, IR base, IR offset, int lanes);
   void store(mlir::Type element, IR value, IR base, IR offset, int lanes, bool past_caches = false);
-  /// Elements `first`, first + step, …; what lies between them is read as well.
-  IR load_strided(mlir::Type element, IR base, IR first, int lanes, int64_t step);
+  /// Elements `first`, first + step, …; what lies between them is read as well, unless there are masks, one for each of `step` vectors that follow each other.
+  IR load_strided(mlir::Type element, IR base, IR first, int lanes, int64_t step, llvm::ArrayRef<IR> masks = {});
   /// Elements at a vector of offsets.
   IR gather(mlir::Type element, IR base, IR offsets, int lanes);
   /// Whether the machine has instructions for it.
@@ -115,8 +117,8 @@ class KernelEmitter {
   IRs sums_of(llvm::ArrayRef<IR> vectors, int lanes);
   /// Of two vectors that follow each other, as a vector: the elements from `first` (0 or 1) on that are two apart.
   IR every_second(IR low, IR high, int first);
-  /// For lanes (of i1) of every_second(low, high, 0): which lanes of the low (half 0) or the high vector they are.
-  IR spread(IR lanes, int half);
+  /// For lanes (of i1) of load_strided: which lanes of vector `part`, of the `step` that it reads, they are.
+  IR spread(IR lanes, int64_t step, int64_t part);
   /// Vectors of one type, one after the other.
   IR concatenate(IRs vectors);
   /// As many vectors as each has lanes, turned: a square.
