@@ -119,6 +119,7 @@ class ImplicitProduct {
       spec.panel_by_panel = true;
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_pixels(block); };
       spec.b_offset = [&](IR group, IR k, IR n) { return pixel(group, k, n); };
+      if (is_flat() && g_.images == 1 && k_.memory_type(read_) == packed_) spec.b_pitch = g_.in_feature;
     } else {
       // Whole windows, if they are small: then their masks serve all the channels of a block.
       whole_windows_ = window_size_ <= 512;

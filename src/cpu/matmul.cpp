@@ -5,6 +5,7 @@
 namespace cresset::cpu {
 
 using namespace mlir;
+using namespace mlir::stablehlo;
 namespace {
 
 // Equal parts of at most `most`, each a multiple of `unit`.
@@ -135,6 +136,9 @@ class MatmulEmitter {
   // so that memory is read and written in order. A panel of A is what stays in L1.
   static constexpr int64_t kFewTerms = 256, kBytesOfColumns = 256 * 1024;
   bool row_by_row() const { return s_.panel_by_panel && !p_.grid && s_.k > 0 && s_.k <= kFewTerms && 2 * s_.k <= s_.m; }
+  // Or not at all, if few tiles pass it.
+  static constexpr int64_t kFewTiles = 4;
+  bool reads_b(const Panels& p) const { return s_.b_pitch && &p == &p_ && !row_by_row() && p_.depth == 1 && s_.m <= kFewTiles * mr_ && (end_ || s_.n % nr_ == 0); }
   // Else, where it is only copied, the tiles of one panel pack the next one.
   bool packs_ahead() const { return !s_.pack_b && !p_.grid && s_.b_unit_n && s_.n >= nr_; }
   int64_t columns_packed() const { return packs_block() ? nb_ : packs_ahead() ? 2 * nr_ : nr_; }
@@ -229,7 +233,7 @@ class MatmulEmitter {
     if (packs_block()) pack_windows(p_, k_.i64(0), at.n);
     each_panel(at, [&](Panels& p, IR n) {
       auto pack = [&] { p.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(p, at, n), at.k0, at.k, [&](IR) { return panel_b(at, n); }); };
-      if (s_.panel_by_panel) pack_windows(p, n, columns_of_tile(p, at, n));
+      if (s_.panel_by_panel && !reads_b(p)) pack_windows(p, n, columns_of_tile(p, at, n));
       else if (packs_ahead()) k_.when(b_.CreateNot(is_packed(at, n)), pack);
       else if (!s_.pack_b) pack();
       if (by_dots(p)) turn_columns(panel_b(at, n), at.k);
@@ -358,6 +362,14 @@ class MatmulEmitter {
         for (int64_t at = 0; at < mr_ * p.nr * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
       ask_for_result(p, at, m, n, complete);
       IRs sums = by_dots(p) ? dots(p, at, m, n) : products(p, at, m, n);
+      if (IR whole = writes_registers() ? is_whole(p, at, m, n) : b_.getFalse(); whole != b_.getFalse()) {
+        k_.when(whole, [&] { write_registers(p, at, m, n, sums); });
+        if (whole == b_.getTrue()) return;
+        return k_.when(b_.CreateNot(whole), [&] {
+          keep(p, sums, memory, false);
+          write(p, at, m, n, memory);
+        });
+      }
       k_.when(is_split() ? first : b_.getTrue(), [&] { keep(p, sums, memory, false); });
       if (is_split()) k_.when(b_.CreateNot(first), [&] { keep(p, sums, memory, true); });
     }
@@ -402,7 +414,8 @@ class MatmulEmitter {
         IR at = b_.CreateAdd(begin, u);
         return in_place_ ? b_.CreateInBoundsGEP(p_.unit, rows[i], at) : b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(at, mr_), k_.i64(i)));
       };
-      return p.multiply(element, p.vector_at(panel_b(at, n), k_.mul(begin, p.nr), 0), k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()));
+      IR panel = reads_b(p) ? b_.CreateInBoundsGEP(p_.unit, s_.b, s_.b_offset(at.batch, b_.CreateAdd(at.k0, k), b_.CreateAdd(at.n0, n))) : p.vector_at(panel_b(at, n), k_.mul(begin, p.nr), 0);
+      return p.multiply(element, panel, k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()), reads_b(p) ? s_.b_pitch : 0);
     });
   }
   // A large result is not written where it was found: a first convolution of 12 MB gains a twentieth if its lines are asked for.
@@ -433,6 +446,23 @@ class MatmulEmitter {
     return s_.n % nr_ ? k_.min(k_.i64(nr_), b_.CreateSub(at.n, n)) : k_.i64(nr_);
   }
   IR rows_of_tile(const Block& at, IR m) { return s_.divides_rows(mr_) ? k_.i64(mr_) : k_.min(k_.i64(mr_), b_.CreateSub(at.m, m)); }
+  // Few terms are summed in the time that a tile takes through memory, which a short epilogue spares it: code for each of its vectors.
+  static constexpr size_t kMostOperations = 16;
+  bool writes_registers() const {
+    auto is_short = [](Operation* op) { return isa<AddOp, SubtractOp, MulOp, MaxOp, MinOp, ClampOp>(op) || !is_elementwise(op); };
+    return !keeps_block() && s_.k <= kFewTerms && s_.store_vectors && k_.memory_type(s_.type) == p_.type && c_.fusion.roles.size() <= kMostOperations &&
+           llvm::all_of(c_.fusion.roles, [&](const auto& role) { return is_short(role.first); });
+  }
+  // Whether all of a tile lies within C, and the runs of its rows do not end within it.
+  IR is_whole(const Panels& p, const Block& at, IR m, IR n) {
+    IR whole = b_.CreateAnd(b_.CreateICmpEQ(rows_of_tile(at, m), k_.i64(mr_)), b_.CreateICmpEQ(columns_of_tile(p, at, n), k_.i64(p.nr)));
+    if (!s_.n_run || s_.n_run % nr_ == 0) return whole;
+    return s_.n_run < p.nr ? b_.getFalse() : b_.CreateAnd(whole, b_.CreateICmpULE(b_.CreateURem(b_.CreateAdd(at.n0, n), k_.i64(s_.n_run)), k_.i64(s_.n_run - p.nr)));
+  }
+  void write_registers(const Panels& p, const Block& at, IR m, IR n, ArrayRef<IR> sums) {
+    for (auto [i, sum] : llvm::enumerate(sums))
+      s_.store(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i / p.vectors)), b_.CreateAdd(b_.CreateAdd(at.n0, n), k_.i64(i % p.vectors * p.lanes)), sum, p.lanes);
+  }
   void write(const Panels& p, const Block& at, IR m, IR n, IR memory) {
     k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) { write_row(p, at, m, i, n, memory); });
   }

@@ -28,6 +28,7 @@ struct MatmulSpec {
   };
   std::function<void(const Block&)> pack_b;
   bool panel_by_panel = false;  ///< packs one at a time, right before all rows of the block pass it; b_offset, if there is one, says what to prefetch for the next
+  int64_t b_pitch = 0;          ///< unless 0, a whole panel could be read where it lies, at b_offset, its rows so many elements apart
   int64_t b_spread = 1;         ///< elements of memory from one column to the next, for what is prefetched
   int64_t pack_scratch = 0, column_scratch = 0;  ///< for each block, and besides for each of its columns
   int64_t k_unit = 1;  ///< blocks of K are multiples of it
