@@ -136,9 +136,11 @@ class MatmulEmitter {
   // so that memory is read and written in order. A panel of A is what stays in L1.
   static constexpr int64_t kFewTerms = 256, kBytesOfColumns = 256 * 1024;
   bool row_by_row() const { return s_.panel_by_panel && !p_.grid && s_.k > 0 && s_.k <= kFewTerms && 2 * s_.k <= s_.m; }
-  // Or not at all, if few tiles pass it.
+  // Or not at all, if few tiles pass it, whose rows of B are whole lines of memory.
   static constexpr int64_t kFewTiles = 4;
-  bool reads_b(const Panels& p) const { return s_.b_pitch && !p.is_end && !row_by_row() && p_.depth == 1 && s_.m <= kFewTiles * mr_ && (end_ || s_.n % nr_ == 0); }
+  bool reads_b(const Panels& p) const {
+    return s_.b_pitch && !p.is_end && !row_by_row() && p_.depth == 1 && k_.target.registers == 32 && s_.m <= kFewTiles * mr_ && (end_ || s_.n % nr_ == 0);
+  }
   // Else, where it is only copied, the tiles of one panel pack the next one.
   bool packs_ahead() const { return !s_.pack_b && !p_.grid && s_.b_unit_n && s_.n >= nr_; }
   int64_t columns_packed() const { return packs_block() ? nb_ : packs_ahead() ? 2 * nr_ : nr_; }
