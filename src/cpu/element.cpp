@@ -338,10 +338,15 @@ IR ElementEmitter::emit_pad(PadOp pad, const Indices& at) {
   auto steps = [&](IR beyond) { return b.CreateUDiv(b.CreateAdd(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, beyond, k_.i64(0)), k_.i64(step - 1)), k_.i64(step)); };
   IR away = b.CreateSub(steps(b.CreateNeg(first)), steps(b.CreateSub(first, k_.i64(most))));
   IR usual = emit_pad(pad, at, std::pair(along, Index{k_.add(first, k_.mul(away, step)), step, 1}));
-  return k_.unless(b.CreateICmpUGT(first, k_.i64(most)), usual, [&] {
-    IR places = as_lanes({first, step, 1}), inside = b.CreateICmpULT(places, k_.splat(k_.i64(from.getDimSize(along)), lanes_));
-    return b.CreateSelect(inside, k_.moved(usual, away), padding);
-  });
+  auto or_moved = [&](IR usual) {
+    return k_.unless(b.CreateICmpUGT(first, k_.i64(most)), usual, [&] {
+      IR places = as_lanes({first, step, 1}), inside = b.CreateICmpULT(places, k_.splat(k_.i64(from.getDimSize(along)), lanes_));
+      return b.CreateSelect(inside, k_.moved(usual, away), padding);
+    });
+  };
+  IR result = or_moved(usual), exact = k_.exact(usual);
+  if (exact != usual) k_.note_exact(result, or_moved(exact));
+  return result;
 }
 
 // `whole`: a dimension along which all lanes are taken from within, and where; or none.
@@ -375,7 +380,9 @@ IR ElementEmitter::emit_pad(PadOp pad, const Indices& at, std::optional<std::pai
     if (ok->getType() != inside->getType()) inside = all_lanes(inside), ok = all_lanes(ok);
     inside = b.CreateAnd(inside, ok);
   }
-  return b.CreateSelect(inside, emit(pad.getOperand(), inner), emit(pad.getPaddingValue(), {}));
+  IR value = emit(pad.getOperand(), inner), padding = emit(pad.getPaddingValue(), {}), result = b.CreateSelect(inside, value, padding), exact = k_.exact(value);
+  if (exact != value) k_.note_exact(result, b.CreateSelect(inside, exact, padding));
+  return result;
 }
 
 IR ElementEmitter::emit_dynamic_update(DynamicUpdateSliceOp op, const Indices& at) {
@@ -531,6 +538,12 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
     IR result = make(in[0], amount);
     return arithmetic ? result : b.CreateSelect(far, constant(0), result);
   };
+  // Rounding keeps order: a larger bf16 needs none, and who stores it takes the larger of what both were before theirs (of what rounds to zeros, 0 or -0).
+  auto extreme = [&](bool maximum) {
+    IR picked = float_extreme(b, in[0], in[1], maximum);
+    if (type.isBF16()) k_.note_exact(picked, float_extreme(b, k_.exact(in[0]), k_.exact(in[1]), maximum));
+    return picked;
+  };
   IR result = llvm::TypeSwitch<Operation*, IR>(op)
       .Case([&](AbsOp) { return fp ? unary(llvm::Intrinsic::fabs) : is_unsigned(type) ? in[0] : IR(b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, in[0], b.getFalse())); })
       .Case([&](CbrtOp) { return k_.call_libm("cbrt", in); })
@@ -574,8 +587,8 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
       .Case([&](MulOp) { return fp ? b.CreateFMul(in[0], in[1]) : type.isInteger(1) ? b.CreateAnd(in[0], in[1]) : b.CreateMul(in[0], in[1]); })
       .Case([&](DivOp) { return fp ? b.CreateFDiv(in[0], in[1]) : integer_division(k_, type, in[0], in[1], false); })
       .Case([&](RemOp) { return fp ? emit_remainder(k_, in[0], in[1]) : integer_division(k_, type, in[0], in[1], true); })
-      .Case([&](MaxOp) { return fp ? float_extreme(b, in[0], in[1], true) : binary(is_unsigned(type) ? llvm::Intrinsic::umax : llvm::Intrinsic::smax); })
-      .Case([&](MinOp) { return fp ? float_extreme(b, in[0], in[1], false) : binary(is_unsigned(type) ? llvm::Intrinsic::umin : llvm::Intrinsic::smin); })
+      .Case([&](MaxOp) { return fp ? extreme(true) : binary(is_unsigned(type) ? llvm::Intrinsic::umax : llvm::Intrinsic::smax); })
+      .Case([&](MinOp) { return fp ? extreme(false) : binary(is_unsigned(type) ? llvm::Intrinsic::umin : llvm::Intrinsic::smin); })
       .Case([&](PowOp) -> IR {
         if (fp) return emit_power(k_, in[0], in[1]);
         auto* f64 = in[0]->getType()->getWithNewType(b.getDoubleTy());

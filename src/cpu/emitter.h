@@ -100,6 +100,9 @@ class KernelEmitter {
   /// Rounds to the element's own precision, as each operation on f16 and bf16 does. Where denormals may become 0, as products of pairs take
   /// them, bf16 is one instruction on machines that have such products, in place of eight.
   IR round(mlir::Type element, IR value, bool flushes = false);
+  /// What was rounded to bf16, before that; or the value itself. And notes that for a value which needs no rounding.
+  IR exact(IR value) const { return exact_.contains(value) ? exact_.lookup(value) : value; }
+  void note_exact(IR value, IR exact) { exact_[value] = exact; }
 
   /// Index arithmetic with the constants folded, so that equal indices are equal pointers.
   IR add(IR x, IR y);

@@ -186,7 +186,7 @@ void keep_larger(Builder& b, Value& best, Value& index, Value v, Value position)
   }
   Value larger = b.compare(Direction::GT, v, best);
   if (is_floating(v)) larger = b.logical_or(larger, b.compare(Direction::NE, v, v));
-  best = b.select(larger, v, best), index = b.select(larger, position, index);
+  best = b.max(best, v), index = b.select(larger, position, index);
 }
 
 Values max_pool(Builder& b, const Axes& axes, Value self) {
