@@ -105,7 +105,6 @@ class ImplicitProduct {
     spec.a_type = g_.kernel_type, spec.b_type = g_.in_type, spec.type = g_.out_type;
     spec.a = c_.buffer(op_.getRhs()), spec.b = c_.buffer(op_.getLhs());
     spec.a_offset = [&](IR group, IR m, IR k) { return kernel_offset(group, m, k); };
-    // Where the machine multiplies pairs of bf16, panels are packed as they lie, and paired then.
     bool pairs = Panels(k_, spec).depth > 1;
     read_ = pairs ? IntegerType::get(op_.getContext(), 16) : g_.in_type, packed_ = pairs ? b_.getInt16Ty() : k_.compute_type(g_.out_type);
     bool forward = llvm::none_of(g_.axes, [](const Axis& a) { return a.reversed; });
@@ -115,6 +114,12 @@ class ImplicitProduct {
       spec.k_run = window_size_, spec.k_unit = kLargeWindow;
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_along_windows(block); };
       spec.pack_scratch = masks_size(), spec.column_scratch = 2 * 8;
+    } else if (pairs && llvm::all_of(g_.axes, [](const Axis& a) { return a.base_dilation == 1; })) {
+      if (is_unrolled()) spec.k_unit = period();
+      spec.panel_by_panel = spec.packs_units = true;
+      spec.pack_b = [&](const MatmulSpec::Block& block) { pack_pairs(block); };
+      spec.b_offset = [&](IR group, IR k, IR n) { return window_size_ == 1 ? pixel(group, k, n) : element_of_window(group, k, n); };
+      spec.pack_scratch = kMostVectors * noted_places() * 4;
     } else if (is_pointwise()) {
       spec.panel_by_panel = true;
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_pixels(block); };
@@ -126,7 +131,7 @@ class ImplicitProduct {
       if (whole_windows_) spec.k_unit = window_size_;
       spec.panel_by_panel = true;
       spec.pack_b = [&](const MatmulSpec::Block& block) { pack_windows(block); };
-      spec.b_offset = [&](IR group, IR k, IR n) { return k_.add(pixel(group, b_.CreateUDiv(k, k_.i64(window_size_)), n), place(b_.CreateURem(k, k_.i64(window_size_)))); };
+      spec.b_offset = [&](IR group, IR k, IR n) { return element_of_window(group, k, n); };
     }
     if (!g_.axes.empty()) spec.b_spread = g_.axes.back().step;
     spec.store_vectors = product_shape(op_).has_value() && !is_phase();
@@ -186,7 +191,8 @@ class ImplicitProduct {
     IR exists, image;           // offset of the image
     SmallVector<IR> origin;     // in the dilated, unpadded input
     IR inside, run;             // whether all of all windows lies in the image, and whether lanes are as far apart as neighbours in a row
-    IR first = nullptr;         // offset of the first lane's window
+    IR offset = nullptr;        // of each lane's window
+    IR first = nullptr;         // and of the first one's
   };
   Lanes lanes_at(IR group, IR n, int lanes) {
     auto splat = [&](int64_t v) { return k_.splat(k_.i64(v), lanes); };
@@ -219,7 +225,7 @@ class ImplicitProduct {
     IR first = b_.CreateExtractElement(offset, uint64_t(0)), steps = k_.sequence(k_.i64(0), lanes);
     result.run = g_.axes.empty() ? static_cast<IR>(b_.getFalse())
                                  : b_.CreateAndReduce(b_.CreateICmpEQ(offset, b_.CreateAdd(k_.splat(first, lanes), b_.CreateMul(steps, splat(g_.axes.back().step * g_.axes.back().in_stride)))));
-    result.first = first;
+    result.offset = offset, result.first = first;
     return result;
   }
 
@@ -245,6 +251,8 @@ class ImplicitProduct {
     for (auto [a, i] : llvm::zip(g_.axes, delinearise(k_, window_, w))) offset = k_.add(offset, k_.mul(k_.add(k_.mul(i.base, a.dilation), k_.i64(-a.low)), a.in_stride));
     return offset;
   }
+
+  IR element_of_window(IR group, IR k, IR n) { return k_.add(pixel(group, b_.CreateUDiv(k, k_.i64(window_size_)), n), place(b_.CreateURem(k, k_.i64(window_size_)))); }
 
   // One panel. Where its columns lie is the same in all channels: neighbours, in most panels, or vectors of neighbours, or anywhere.
   void pack_pixels(const MatmulSpec::Block& p) {
@@ -414,6 +422,187 @@ class ImplicitProduct {
     return b_.CreateBitCast(b_.CreateOr(b_.CreateBitCast(x, bits), b_.CreateBitCast(y, bits)), x->getType());
   }
 
+  //===-- Pairs of bf16, neighbours along K: windows that move by one or two are read without taking lanes one by one ----===//
+
+  // As many places as are whole pairs and whole channels.
+  int64_t period() const { return window_size_ % 2 ? 2 * window_size_ : window_size_; }
+  bool is_unrolled() const { return k_.target.avx512() && period() <= 128; }  // masked loads are much code elsewhere
+
+  // Lanes in one row of the output, or in one image if the input is flat: what they see at one place is one masked load.
+  struct Runs {
+    SmallVector<IR> first, lanes;  // where the window of lane 0 would begin; which lanes they are, as bits that are `spacing` apart
+  };
+  int64_t most_runs(int64_t lanes) const {
+    int64_t all = g_.images * image_size_, row = is_flat() ? (g_.images == 1 ? all : image_size_) : g_.axes.back().out;
+    return row % lanes == 0 || row >= all ? 1 : 1 + ceil_div(lanes - 1, row);
+  }
+  // Beyond a few, lanes are taken one by one.
+  bool reads_runs(int64_t lanes) const { return !g_.axes.empty() && g_.axes.back().in_stride == 1 && g_.axes.back().step <= 2 && most_runs(lanes) <= 4; }
+  // Of windows that move by two, a pair is where its first element lies, with the neighbour in the place of the second one.
+  int64_t spacing(int64_t lanes) const { return reads_runs(lanes) ? g_.axes.back().step : 1; }
+  IR bits(IR lanes) {
+    int64_t count = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements(), apart = spacing(count);
+    SmallVector<int> order(count * apart, int(count));
+    for (int64_t i = 0; i < count; ++i) order[i * apart] = int(i);
+    return b_.CreateBitCast(b_.CreateShuffleVector(lanes, llvm::Constant::getNullValue(lanes->getType()), order), b_.getIntNTy(unsigned(count * apart)));
+  }
+  IR from_bits(IR bits) { return b_.CreateBitCast(bits, k_.vector(b_.getInt1Ty(), int(bits->getType()->getIntegerBitWidth()))); }
+  Runs runs_of(const Lanes& at, int lanes) {
+    Runs runs;
+    IR start = b_.CreateSub(at.offset, k_.sequence(k_.i64(0), lanes, g_.axes.back().step)), left = llvm::Constant::getAllOnesValue(k_.vector(b_.getInt1Ty(), lanes));
+    for (int64_t run = 0; run < most_runs(lanes); ++run) {
+      auto* type = b_.getIntNTy(unsigned(lanes));
+      IR lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {type}, {b_.CreateBitCast(left, type), b_.getFalse()});
+      IR first = b_.CreateExtractElement(start, b_.CreateAnd(b_.CreateZExt(lane, b_.getInt64Ty()), k_.i64(lanes - 1)));
+      IR here = b_.CreateAnd(left, b_.CreateICmpEQ(start, k_.splat(first, lanes)));
+      left = b_.CreateAnd(left, b_.CreateNot(here));
+      runs.first.push_back(first), runs.lanes.push_back(bits(here));
+    }
+    return runs;
+  }
+
+  // Noted for each vector of a panel: which lanes see the input at each place along each axis, then at each place of the window.
+  static constexpr int64_t kMostVectors = 8;
+  int64_t noted_places() const {
+    int64_t places = window_size_;
+    for (const Axis& a : g_.axes) places += a.window;
+    return places;
+  }
+  IR noted(const MatmulSpec::Block& p, int64_t vector, size_t axis, IR place) {
+    int64_t before = vector * noted_places();
+    for (size_t d = 0; d < axis; ++d) before += g_.axes[d].window;
+    return b_.CreateInBoundsGEP(b_.getInt32Ty(), p.scratch, k_.add(k_.i64(before), place));
+  }
+  void note(const MatmulSpec::Block& p, const Lanes& at, int64_t vector) {
+    auto* type = b_.getInt32Ty();
+    for (auto [d, a] : llvm::enumerate(g_.axes))
+      k_.loop(k_.i64(0), k_.i64(a.window), [&](IR i) {
+        IR x = b_.CreateAdd(at.origin[d], k_.splat(k_.mul(i, a.dilation), p.lanes));
+        b_.CreateStore(b_.CreateZExt(bits(b_.CreateICmpULT(x, k_.splat(k_.i64(a.in), p.lanes))), type), noted(p, vector, d, i));
+      });
+    IR exist = b_.CreateZExt(bits(at.exists), type);
+    k_.loop(k_.i64(0), k_.i64(window_size_), [&](IR place) {
+      IR lanes = exist;
+      for (auto [d, i] : llvm::enumerate(delinearise(k_, window_, place))) lanes = b_.CreateAnd(lanes, b_.CreateLoad(type, noted(p, vector, d, i.base)));
+      b_.CreateStore(lanes, noted(p, vector, g_.axes.size(), place));
+    });
+  }
+
+  // Element k of the windows: where it is from where a window begins, and the lanes that have it, or null for all.
+  struct Element {
+    IR offset, lanes;
+  };
+  Element element_at(const MatmulSpec::Block& p, int64_t vector, IR k, bool masked) {
+    IR place = b_.CreateURem(k, k_.i64(window_size_));
+    Element e{k_.mul(b_.CreateUDiv(k, k_.i64(window_size_)), g_.in_feature), nullptr};
+    for (auto [a, i] : llvm::zip(g_.axes, delinearise(k_, window_, place))) e.offset = k_.add(e.offset, k_.mul(i.base, a.dilation * a.in_stride));
+    if (masked) e.lanes = b_.CreateTrunc(b_.CreateLoad(b_.getInt32Ty(), noted(p, vector, g_.axes.size(), place)), b_.getIntNTy(unsigned(p.lanes * spacing(p.lanes))));
+    return e;
+  }
+  // The pairs of two elements, of which the second may be none.
+  IR pairs_at(const MatmulSpec::Block& p, IR base, const Element& low, std::optional<Element> high, const Lanes& at, const Runs& runs) {
+    llvm::Type *word = b_.getInt16Ty(), *pair = k_.vector(b_.getInt32Ty(), p.lanes);
+    IR none = llvm::Constant::getNullValue(k_.vector(word, p.lanes));
+    if (runs.first.empty()) {
+      auto row = [&](const Element& e) {  // outside the image the first element is read and thrown away
+        auto lanes = from_bits(e.lanes);
+        IR safe = b_.CreateSelect(lanes, b_.CreateAdd(at.offset, k_.splat(e.offset, p.lanes)), llvm::Constant::getNullValue(at.offset->getType()));
+        return b_.CreateSelect(lanes, k_.gather(read_, base, safe, p.lanes), none);
+      };
+      return interleaved(row(low), high ? row(*high) : none);
+    }
+    auto row = [&](IR v, const Element& e, int64_t moved, IR lanes) {
+      for (auto [first, run] : llvm::zip(runs.first, runs.lanes)) {
+        IR mask = lanes ? b_.CreateAnd(run, lanes) : run;
+        v = b_.CreateMaskedLoad(v->getType(), b_.CreateGEP(word, base, k_.add(k_.add(first, e.offset), k_.i64(-moved))), llvm::Align(2), from_bits(b_.CreateShl(mask, moved)), v);
+      }
+      return v;
+    };
+    if (spacing(p.lanes) == 1) return interleaved(row(none, low, 0, low.lanes), high ? row(none, *high, 0, high->lanes) : none);
+    IR units = row(llvm::Constant::getNullValue(k_.vector(word, 2 * p.lanes)), low, 0, low.lanes);
+    return b_.CreateBitCast(high ? row(units, *high, 1, high->lanes) : units, pair);
+  }
+  IR interleaved(IR low, IR high) {
+    int lanes = int(llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements());
+    SmallVector<int> order;
+    for (int i = 0; i < lanes; ++i) order.append({i, lanes + i});
+    return b_.CreateBitCast(b_.CreateShuffleVector(low, high, order), k_.vector(b_.getInt32Ty(), lanes));
+  }
+
+  void pack_pairs(const MatmulSpec::Block& p) {
+    IR panel = p.panel(k_.i64(0));
+    auto put = [&](IR v, IR u, IR column) { b_.CreateAlignedStore(v, b_.CreateInBoundsGEP(b_.getInt32Ty(), panel, k_.add(k_.mul(u, p.width), column)), llvm::Align(4)); };
+    auto vectors = [&] {
+      if (is_unrolled() && period() <= kVectorsTogether) return pack_vectors(p, k_.i64(0), p.width / p.lanes, put);
+      k_.loop(k_.i64(0), k_.i64(p.width), p.lanes, [&](IR column) { pack_vectors(p, column, 1, put); });
+    };
+    if (!is_pointwise() || !is_flat() || g_.in_features % 2) return vectors();
+    k_.either(all_within_image(p.n0, p.width, p.width), [&] {
+      IR first = pixel(p.batch, p.k0, p.n0), input = c_.buffer(op_.getLhs());
+      k_.loop(k_.i64(0), b_.CreateLShr(p.k, k_.i64(1)), [&](IR u) {
+        auto offset = [&](int64_t row, int64_t column) { return k_.add(k_.add(first, k_.mul(u, 2 * g_.in_feature)), k_.i64(row * g_.in_feature + column)); };
+        constexpr int64_t kLine = 32;
+        for (int64_t row = 2 * kPairsAhead; !p.asked && row < 2 * kPairsAhead + 2; ++row)
+          for (int64_t c = 0; c < p.width; c += kLine) ask_for(input, offset(row, std::min(c + kLine, p.width) - 1));
+        for (int64_t c = 0; c < p.width; c += p.lanes) put(interleaved(k_.load(read_, input, offset(0, c), p.lanes), k_.load(read_, input, offset(1, c), p.lanes)), u, k_.i64(c));
+      });
+    }, vectors);
+  }
+  static constexpr int64_t kPairsAhead = 16;       // what is asked for
+  static constexpr int64_t kVectorsTogether = 18;  // places of windows that are read for all vectors of a panel before those of the next channels: 3 x 3 of two
+  void ask_for(IR base, IR offset) { k_.prefetch(b_.CreateGEP(b_.getInt16Ty(), base, offset)); }
+
+  // So many vectors of columns.
+  void pack_vectors(const MatmulSpec::Block& p, IR column, int64_t count, const std::function<void(IR v, IR u, IR column)>& put) {
+    std::vector<Lanes> at;
+    IR inside = b_.getTrue(), run = b_.getTrue();
+    for (int64_t v = 0; v < count; ++v) {
+      at.push_back(lanes_at(p.batch, k_.add(k_.add(p.n0, column), k_.i64(v * p.lanes)), p.lanes));
+      inside = b_.CreateAnd(inside, at.back().inside), run = b_.CreateAnd(run, at.back().run);
+    }
+    auto pack = [&](ArrayRef<Runs> runs, bool masked) {
+      auto pair = [&](IR base, int64_t v, IR k, IR next, IR exists, IR u) {
+        std::optional<Element> high;
+        if (next) high = element_at(p, v, next, masked);
+        if (exists) high->lanes = b_.CreateSelect(exists, high->lanes, llvm::Constant::getNullValue(high->lanes->getType()));
+        put(pairs_at(p, base, element_at(p, v, k, masked), high, at[v], runs[v]), u, k_.add(column, k_.i64(v * p.lanes)));
+      };
+      if (!is_unrolled())
+        return k_.loop(k_.i64(0), p.k, 2, [&](IR row) {
+          IR k = b_.CreateAdd(p.k0, row), next = k_.add(row, k_.i64(1)), exists = b_.CreateICmpSLT(next, p.k);
+          for (int64_t v = 0; v < count; ++v) pair(channel_base(p.batch, k_.i64(0)), v, k, b_.CreateSelect(exists, b_.CreateAdd(p.k0, next), k), exists, b_.CreateLShr(row, k_.i64(1)));
+        });
+      IR channel = b_.CreateUDiv(p.k0, k_.i64(window_size_)), periods = b_.CreateUDiv(p.k, k_.i64(period()));
+      auto places = [&](IR which, int64_t places) {
+        IR base = channel_base(p.batch, k_.add(channel, k_.mul(which, period() / window_size_))), first = k_.mul(which, period() / 2);
+        for (int64_t i = 0; i < places; i += 2)
+          for (int64_t v = 0; v < count; ++v) {
+            for (int64_t c = 0; window_size_ == 1 && !p.asked && c < 2; ++c) ask_for(base, k_.add(at[v].first, k_.i64((2 * kPairsAhead + c) * g_.in_feature)));
+            pair(base, v, k_.i64(i), i + 1 < places ? k_.i64(i + 1) : nullptr, nullptr, k_.add(first, k_.i64(i / 2)));
+          }
+      };
+      k_.loop(k_.i64(0), periods, [&](IR which) { places(which, period()); });
+      if (int64_t rest = g_.in_features * window_size_ % period()) k_.when(b_.CreateICmpNE(b_.CreateURem(p.k, k_.i64(period())), k_.i64(0)), [&] { places(periods, rest); });
+    };
+    auto note_all = [&] {
+      for (int64_t v = 0; v < count; ++v) note(p, at[v], v);
+    };
+    if (!reads_runs(p.lanes)) return note_all(), pack(std::vector<Runs>(count), true);
+    auto one_run_each = [&](bool masked) {
+      IR all = bits(llvm::Constant::getAllOnesValue(k_.vector(b_.getInt1Ty(), p.lanes)));
+      pack(llvm::map_to_vector(at, [&](const Lanes& l) { return Runs{{l.first}, {all}}; }), masked);
+    };
+    auto several = [&] { pack(llvm::map_to_vector(at, [&](const Lanes& l) { return runs_of(l, p.lanes); }), true); };
+    auto masked = [&] {
+      note_all();
+      if (most_runs(p.lanes) == 1) one_run_each(true);
+      else if (is_flat()) k_.either(run, [&] { one_run_each(true); }, several);
+      else several();
+    };
+    if (!is_unrolled() || !can_be_inside()) return masked();
+    k_.either(b_.CreateAnd(inside, run), [&] { one_run_each(false); }, masked);
+  }
+
   //===-- Large windows: the gradient of a kernel -------------------------------------------------------------------===//
 
   // Vectors lie along the window, which is longer than the row of columns it is moved along; squares are transposed in registers.
@@ -508,6 +697,7 @@ class ImplicitProduct {
     if (g_.groups > 1) channel = k_.add(channel, k_.mul(group, g_.in_features));
     return b_.CreateGEP(k_.memory_type(g_.in_type), c_.buffer(op_.getLhs()), k_.mul(channel, g_.in_feature));
   }
+  // Where products are of pairs, what is not packed as such is packed as it lies, and paired then.
   IR convert(IR v) { return k_.widened(g_.in_type, v, packed_); }
 
   KernelContext& c_;

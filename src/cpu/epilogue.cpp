@@ -34,10 +34,15 @@ void prefetch_epilogue(KernelContext& c, IR row, IR column, bool to_write) {
   else llvm::for_each(c.fusion.inputs, ask);
 }
 
-int epilogue_streams(const Fusion& fusion) {
+EpilogueStreams epilogue_streams(const Fusion& fusion) {
   int64_t elements = shaped(fusion.product->getResult(0)).getNumElements();
-  auto is_large = [&](Value v) { return shaped(v).getNumElements() == elements && !llvm::is_contained(fusion.product->getOperands(), v); };
-  return int(llvm::count_if(fusion.outputs, is_large) + llvm::count_if(fusion.inputs, is_large));
+  EpilogueStreams result;
+  auto count = [&](Value v) {
+    if (shaped(v).getNumElements() != elements || llvm::is_contained(fusion.product->getOperands(), v)) return;
+    ++result.count, result.widest = std::max(result.widest, element_bytes(element(v)));
+  };
+  llvm::for_each(fusion.outputs, count), llvm::for_each(fusion.inputs, count);
+  return result;
 }
 
 }  // namespace cresset::cpu

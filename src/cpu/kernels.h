@@ -42,8 +42,12 @@ struct KernelContext {
 void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes);
 /// Asks for the lines that it will read there, of arrays as large as the result.
 void prefetch_epilogue(KernelContext& c, IR row, IR column, bool to_write);
-/// The arrays as large as the result that this reads and writes.
-int epilogue_streams(const Fusion& fusion);
+/// The arrays as large as the result that this reads and writes, and the bytes of the widest one's elements.
+struct EpilogueStreams {
+  int count = 0;
+  int64_t widest = 1;
+};
+EpilogueStreams epilogue_streams(const Fusion& fusion);
 
 llvm::Error emit_rows(KernelContext& c);
 /// Does it, if it reads along another dimension than it writes.

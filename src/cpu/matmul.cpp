@@ -110,13 +110,14 @@ class MatmulEmitter {
     parts(m, by_rows() ? 192 : most.rows, mr_, 2 * threads, [&](int64_t mc) {
       parts(s_.n, most.columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
-    // Few columns use an element of A too seldom to pay for packing it.
-    in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && k_.memory_type(s_.a_type) == p_.unit;
+    // Few columns use an element of A too seldom to pay for packing it. Pairs are read as they lie, if none goes beyond the end of K.
+    bool units = k_.memory_type(s_.a_type) == p_.unit || (p_.depth > 1 && !p_.grid && s_.groups != MatmulSpec::Depth && run() % p_.depth == 0 && kc_ % p_.depth == 0);
+    in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && units;
   }
   static constexpr int64_t kRowsOfGroup = 192;
   int64_t run() const { return s_.k_run ? s_.k_run : s_.k; }
   bool is_split() const { return s_.k > std::min(kc_, run()); }
-  bool by_rows() const { return s_.streams > 3; }
+  bool by_rows() const { return s_.streams.count > 3; }
   bool keeps_block() const { return is_split() || by_rows(); }
 
   IR element_of_scratch(int64_t at, IR index) {
@@ -220,8 +221,8 @@ class MatmulEmitter {
     if (!in_place_) p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
     auto pack_windows = [&](Panels& p, IR from, IR columns) {
       auto panel = [&](IR n) { return panel_b(at, k_.add(from, n)); };
-      s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, p.nr, p.lanes, element_of_scratch(pack_scratch_, k_.i64(0))});
-      if (p.depth > 1) k_.loop(k_.i64(0), columns, p.nr, [&](IR n) { p.pair_up(panel(n), at.k); });
+      s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, p.nr, p.lanes, element_of_scratch(pack_scratch_, k_.i64(0)), asks_for_b()});
+      if (p.depth > 1) k_.loop(k_.i64(0), columns, p.nr, [&](IR n) { s_.packs_units ? p.zero_end(panel(n), at.k) : p.pair_up(panel(n), at.k); });
     };
     if (row_by_row()) {
       each_panel(at, [&](Panels& p, IR n) {
@@ -318,7 +319,7 @@ class MatmulEmitter {
   // One to three last columns: dot products along K with rows of A where they lie, which leave no lane idle.
   bool by_dots(const Panels& p) const {
     int64_t columns = s_.n % nr_;
-    return p.is_end && in_place_ && p_.type->isFloatingPointTy() && columns <= 3 && mr_ * columns <= (k_.target.registers == 32 ? 24 : 12);
+    return p.is_end && in_place_ && p_.depth == 1 && p_.type->isFloatingPointTy() && columns <= 3 && mr_ * columns <= (k_.target.registers == 32 ? 24 : 12);
   }
   IR turned_column(int64_t j, IR k) { return element_of_scratch(turned_, k_.add(k_.i64(j * kc_), k)); }
   void turn_columns(IR panel, IR count) {
@@ -389,7 +390,7 @@ class MatmulEmitter {
     for (int64_t i = 0; i < mr_; ++i) {
       IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i));
       if (!s_.divides_rows(mr_)) row = k_.min(row, k_.i64(s_.m - 1));
-      rows.push_back(b_.CreateInBoundsGEP(p_.unit, s_.a, s_.a_offset(at.batch, row, at.k0)));
+      rows.push_back(b_.CreateInBoundsGEP(k_.memory_type(s_.a_type), s_.a, s_.a_offset(at.batch, row, at.k0)));
     }
     return rows;
   }
@@ -406,7 +407,7 @@ class MatmulEmitter {
     // Rows read in place come from memory: the next ones are asked for while the first panel is multiplied by these.
     auto ask_for_a = [&](IR k) {
       for (IR row : rows)
-        for (int64_t i = 0; i < length; i += 64 / p_.bytes) k_.prefetch(b_.CreateGEP(p_.unit, row, b_.CreateAdd(below, k_.add(k, k_.i64(i)))), false, 2);
+        for (int64_t i = 0; i < length; i += 64 / element_bytes(s_.a_type)) k_.prefetch(b_.CreateGEP(k_.memory_type(s_.a_type), row, b_.CreateAdd(below, k_.add(k, k_.i64(i)))), false, 2);
     };
     return k_.loop(k_.i64(0), at.k, length, p.zeros(), [&](IR k, ArrayRef<IR> sums) {
       care_for_b(p, at, m, n, b_.CreateUDiv(k, k_.i64(length)));
@@ -422,16 +423,16 @@ class MatmulEmitter {
   }
   // A large result is not written where it was found: a first convolution of 12 MB gains a twentieth if its lines are asked for.
   void ask_for_result(Panels& p, const Block& at, IR m, IR n, IR complete) {
-    constexpr int64_t kLine = 16;
+    int64_t line = 64 / s_.streams.widest;
     bool writes_memory = (s_.groups == MatmulSpec::Rows ? 1 : s_.batch) * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondL2;
-    if (!s_.prefetch || by_rows() || (s_.streams <= 1 && !writes_memory)) return;
+    if (!s_.prefetch || by_rows() || (s_.streams.count <= 1 && !writes_memory)) return;
     // The last element of each line: where rows begin within a line, its first ones came with the panel before.
     k_.when(complete, [&] {
       for (int64_t i = 0; i < mr_; ++i)
-        for (int64_t j = 0; j < p.nr; j += kLine)
+        for (int64_t j = 0; j < p.nr; j += line)
           for (bool to_write : {false, true})
             if (!to_write || writes_memory)
-              s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), k_.add(b_.CreateAdd(at.n0, n), k_.i64(std::min(j + kLine, p.nr) - 1)), to_write);
+              s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), k_.i64(i)), k_.add(b_.CreateAdd(at.n0, n), k_.i64(std::min(j + line, p.nr) - 1)), to_write);
     });
   }
   void keep(Panels& p, ArrayRef<IR> sums, IR memory, bool add) {

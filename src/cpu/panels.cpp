@@ -232,7 +232,7 @@ IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR c
     IRs next, columns;
     for (int v = 0; v < vectors; ++v) columns.push_back(b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, k_.mul(u, pitch ? pitch : nr), v), llvm::Align(4)));
     for (int64_t i = 0; i < mr; ++i) {
-      IR x = k_.splat(b_.CreateLoad(unit, a(i, u)), lanes);
+      IR x = k_.splat(b_.CreateAlignedLoad(unit, a(i, u), llvm::Align(bytes / depth)), lanes);
       for (int v = 0; v < vectors; ++v) next.push_back(product(x, columns[v], sums[next.size()]));
     }
     return next;

@@ -25,8 +25,10 @@ struct MatmulSpec {
     int64_t width;                  ///< of a panel, whose rows follow each other
     int lanes;                      ///< of a vector; divides the width
     IR scratch;                     ///< `pack_scratch` bytes, then `column_scratch` for each column
+    bool asked;                     ///< whether its memory was asked for before
   };
   std::function<void(const Block&)> pack_b;
+  bool packs_units = false;     ///< so that nothing is left to be paired
   bool panel_by_panel = false;  ///< packs one at a time, right before all rows of the block pass it; b_offset, if there is one, says what to prefetch for the next
   int64_t b_pitch = 0;          ///< unless 0, a whole panel could be read where it lies, at b_offset, its rows so many elements apart
   int64_t b_spread = 1;         ///< elements of memory from one column to the next, for what is prefetched
@@ -50,7 +52,7 @@ struct MatmulSpec {
   std::function<void(IR batch, IR m, IR n, bool to_write)> prefetch;
   bool may_use_tiles = true;  ///< of AMX: only for who multiplies through Panels::multiply_tiles()
   /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
-  int streams = 1;
+  EpilogueStreams streams{1};
 };
 
 /// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors registers. Where the machine
@@ -120,6 +122,8 @@ class Panels {
   void multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add);
   /// Makes pairs of a panel of B whose rows are bf16, in place.
   void pair_up(IR panel, IR count);
+  /// For AMX the end of a panel of B, if there are tiles.
+  void zero_end(IR panel, IR count);
   IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
   IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
 
@@ -128,7 +132,6 @@ class Panels {
 
   std::optional<Grid> choose_grid() const;
   void pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel);
-  void zero_end(IR panel, IR count);
   IR raw(IR base, IR offset, int lanes);
   IR pair(IR low, IR high);
   IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);

@@ -88,6 +88,7 @@ void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
 
 // The rows of a panel of B between the last element and the end of its tile.
 void Panels::zero_end(IR panel, IR count) {
+  if (!grid) return;
   IR end = b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth));
   k_.loop(units(count), k_.mul(end, kTileDepth / 2), [&](IR u) {
     for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(unit, lanes)), panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));
@@ -101,7 +102,7 @@ void Panels::pair_up(IR panel, IR count) {
     high = b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType()));
     for (auto [v, units] : llvm::enumerate(interleaved(low, high))) put(units, panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));
   });
-  if (grid) zero_end(panel, count);
+  zero_end(panel, count);
 }
 
 }  // namespace cresset::cpu

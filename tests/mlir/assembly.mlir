@@ -27,6 +27,8 @@
 // RUN: cresset-run --assembly --cpu=avx512 %t/power.mlir | FileCheck %s --check-prefix=RARELY
 // RUN: cresset-run --assembly --cpu=avx2 %t/power.mlir | FileCheck %s --check-prefix=RARELY
 // RUN: cresset-run --assembly --cpu=avx512 %t/narrowed.mlir | FileCheck %s --check-prefix=TWICE
+// RUN: cresset-run --assembly --cpu=avx512 %t/larger.mlir | FileCheck %s --check-prefix=ORDER
+// RUN: cresset-run --assembly --cpu=avx512 %t/windows.mlir | FileCheck %s --check-prefix=WINDOWS
 
 // Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
 // PAIRS-COUNT-24: vdpbf16ps
@@ -136,6 +138,21 @@
 // Those that call for arguments far out go round the calls first: a vector is divided before anybody is called.
 // RARELY-NOT: call
 // RARELY: vdivp{{[sd]}} {{.*[yz]mm}}
+
+// The largest of several rounded numbers is rounded once: by the instruction, not by masks, unless a lane is denormal.
+// ORDER: vfmadd
+// ORDER-NOT: vpandd
+// ORDER: vmaxps
+// ORDER: vfpclassps
+// ORDER: jne
+// ORDER: vcvtneps2bf16
+
+// Windows that move by two: a pair is read by masks as it lies, and is not put together lane by lane or by another walk over the panel.
+// WINDOWS-NOT: vpinsrw
+// WINDOWS: vmovdqu16 {{.*}}, %zmm{{[0-9]+}} {%k{{[0-9]}}}
+// WINDOWS-NOT: vpinsrw
+// WINDOWS: vdpbf16ps
+// WINDOWS-NOT: vpinsrw
 
 //--- bf16.mlir
 func.func @main(%a: tensor<512x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<512x3072xbf16> {
@@ -267,4 +284,22 @@ func.func @main(%a: tensor<8x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<8x3
 func.func @main(%a: tensor<8x768xbf16>, %b: tensor<3072x768xbf16>) -> tensor<8x3072xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<8x768xbf16>, tensor<3072x768xbf16>) -> tensor<8x3072xf32>
   return %0 : tensor<8x3072xf32>
+}
+
+//--- larger.mlir
+func.func @main(%x: tensor<64x256xf32>, %y: tensor<64x256xf32>) -> tensor<64x256xbf16> {
+  %two = stablehlo.constant dense<2.0> : tensor<64x256xf32>
+  %m = stablehlo.multiply %x, %two : tensor<64x256xf32>
+  %a = stablehlo.add %m, %y : tensor<64x256xf32>
+  %c = stablehlo.convert %a : (tensor<64x256xf32>) -> tensor<64x256xbf16>
+  %zero = stablehlo.constant dense<0.0> : tensor<64x256xbf16>
+  %r = stablehlo.maximum %c, %zero : tensor<64x256xbf16>
+  return %r : tensor<64x256xbf16>
+}
+
+//--- windows.mlir
+func.func @main(%x: tensor<4x64x28x28xbf16>, %w: tensor<128x64x1x1xbf16>) -> tensor<4x128x14x14xbf16> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<4x64x28x28xbf16>, tensor<128x64x1x1xbf16>) -> tensor<4x128x14x14xbf16>
+  return %0 : tensor<4x128x14x14xbf16>
 }
