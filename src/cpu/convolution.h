@@ -1,4 +1,4 @@
-// The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp), for 3 x 3
+// The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp, its operand convolution_windows.h), for 3 x 3
 // windows Winograd's (winograd.cpp) and, where each group has one input feature, direct ones (depthwise.cpp, depthwise_in_place.cpp, depthwise_gradient.cpp).
 #pragma once
 
@@ -35,6 +35,13 @@ struct Geometry {
   std::vector<Geometry> phases() const;
 
   llvm::SmallVector<int64_t> sizes(int64_t Axis::*size) const;
+  /// Positions of one image of the output, places of a window.
+  int64_t image_size() const { return product(sizes(&Axis::out)); }
+  int64_t window_size() const { return product(sizes(&Axis::window)); }
+  /// Whether the input is not.
+  bool is_undilated() const {
+    return llvm::all_of(axes, [](const Axis& a) { return a.base_dilation == 1; });
+  }
   /// Whether the axes with these strides are one dense array.
   bool is_dense(int64_t Axis::*size, int64_t Axis::*stride) const;
 };

@@ -58,9 +58,9 @@ class DepthwiseEmitter {
     bytes_ = type_->getScalarSizeInBits() / 8;
     vector_ = k_.vector(type_, l_.lanes);
     results_at_ = round_up(l_.padded * bytes_, 64);
-    int64_t outputs = g_.images * g_.groups * g_.features * product(g_.sizes(&Axis::out));
+    int64_t outputs = g_.images * g_.groups * g_.features * g_.image_size();
     c_.kernel.tasks = g_.images * g_.groups * l_.blocks;
-    c_.kernel.cost = 0.5 * outputs * product(g_.sizes(&Axis::window)) + outputs;
+    c_.kernel.cost = 0.5 * outputs * g_.window_size() + outputs;
     c_.kernel.scratch_bytes = results_at_ + round_up(l_.result * bytes_, 64);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {g_.images, g_.groups, l_.blocks}, task);
@@ -227,7 +227,7 @@ class DepthwiseEmitter {
 
 bool is_depthwise(const Geometry& g, const Target& target) {
   if (g.in_features != 1 || g.groups == 1 || g.batch_groups != 1 || g.features > 4 || g.axes.empty()) return false;
-  if (product(g.sizes(&Axis::window)) > 128 || !g.is_dense(&Axis::out, &Axis::out_stride)) return false;
+  if (g.window_size() > 128 || !g.is_dense(&Axis::out, &Axis::out_stride)) return false;
   Layout l(g, target);
   return (l.padded + l.result) * 8 <= kLargestScratch;
 }

@@ -14,7 +14,7 @@ class DepthwiseGradientEmitter {
 
   void run() {
     c_.kernel.tasks = g_.batch_groups;
-    c_.kernel.cost = 0.5 * double(g_.batch_groups * g_.features * g_.in_features) * double(product(g_.sizes(&Axis::window)) * product(g_.sizes(&Axis::out)));
+    c_.kernel.cost = 0.5 * double(g_.batch_groups * g_.features * g_.in_features) * double(g_.window_size() * g_.image_size());
     k_.loop(k_.begin(), k_.end(), [&](IR group) {
       k_.loop(k_.i64(0), k_.i64(g_.features), [&](IR f) {
         IR feature = k_.add(k_.mul(group, g_.features), f);

@@ -73,7 +73,7 @@ class WinogradEmitter {
     results_ = reserve(2 * shares_.rows * width() + 2 * p_.lanes);
     int64_t parts = ceil_div(g_.features, shares_.features), blocks = ceil_div(shares_.tile_rows, shares_.rows);
     c_.kernel.tasks = g_.groups * parts * blocks;
-    c_.kernel.cost = 0.25 * double(g_.groups * g_.images * g_.features * g_.in_features) * double(product(g_.sizes(&Axis::out)) * kSide);
+    c_.kernel.cost = 0.25 * double(g_.groups * g_.images * g_.features * g_.in_features) * double(g_.image_size() * kSide);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {g_.groups, blocks, parts}, task);
       first_row_ = k_.mul(at[1].base, shares_.rows), rows_ = part(first_row_, shares_.rows, shares_.tile_rows);
@@ -274,7 +274,7 @@ bool is_winograd(const Geometry& g, KernelEmitter& k) {
     if (a.window != 3 || a.step != 1 || a.dilation != 1 || a.base_dilation != 1 || a.out_step != 1) return false;
   if (!g.is_dense(&Axis::window, &Axis::window_stride) || !g.is_dense(&Axis::out, &Axis::out_stride) || g.axes[1].in_stride != 1) return false;
   MatmulSpec tiles = product_of(g), positions = tiles;
-  positions.n = g.images * product(g.sizes(&Axis::out));
+  positions.n = g.images * g.image_size();
   double direct = double(g.groups * g.in_features * g.features * Panels(k, positions, 0, true).computed(positions.n)) * 9 / 16 / num_threads();
   return best_shares(g, k, tiles).cycles < 0.9 * direct;
 }
