@@ -21,7 +21,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.split_module import split_module
 from torch.utils.checkpoint import CheckpointPolicy
 
-from . import _C, direct, operators
+from . import _C, direct, first_calls, operators
 from .programs import Programs, listed
 from .recorder import _NotLowered, _Recorder, recording
 
@@ -249,6 +249,7 @@ def _say_why(error):
 
 def backend(module, inputs, **_):
     """The backend function that Dynamo calls with an FX graph and example inputs."""
+    first_calls.shorten()
     try:
         compiled = _Direct(module.graph, direct.check(module.graph, inputs))
         compiled.record([_hint(v) for v in inputs])
@@ -259,3 +260,6 @@ def backend(module, inputs, **_):
         with contextlib.suppress(Exception):  # what can't be written is traced again
             PrecompileContext.record_artifact(_Artifact(module._backend_id, _Direct.serialize_compile_artifacts(compiled)))
     return compiled
+
+
+first_calls.shorten()

@@ -1,5 +1,8 @@
-"""The first call of an operator asks for shapes only: it must not wait for Dynamo, which takes longer to import than PyTorch."""
+"""The first call of an operator asks for shapes only: it must not wait for Dynamo, which takes longer to import than PyTorch. Where Dynamo is wanted, it only traces."""
 
+import contextlib
+import gc
+import logging
 import pathlib
 import subprocess
 import sys
@@ -9,6 +12,8 @@ import yaml
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
+
+from torch_cresset import direct, first_calls
 
 ENTRIES = {entry["func"] for entry in yaml.safe_load((pathlib.Path(__file__).parents[2] / "ops" / "aten.yaml").read_text())}
 NAMES = {entry.partition(".")[0] for entry in ENTRIES}
@@ -95,3 +100,45 @@ def test_no_operator_imports_dynamo(tmp_path):
 def test_layers_do_not_import_dynamo():
     """With their gradients. (An optimizer of PyTorch's imports Dynamo itself.)"""
     subprocess.run([sys.executable, "-c", STEPS], check=True)
+
+
+def collected_while_compiling(monkeypatch, function, *inputs):
+    """Whether Python's garbage collector was on while Dynamo compiled the function, which may fail."""
+    seen, record = [], direct.record
+    monkeypatch.setattr(direct, "record", lambda *args: seen.append(gc.isenabled()) or record(*args))
+    with contextlib.suppress(torch._dynamo.exc.Unsupported):
+        torch.compile(function, backend="cresset", fullgraph=True)(*inputs)
+    return seen
+
+
+def test_dynamo_compiles_without_garbage_collection(monkeypatch):
+    x = torch.randn(4)
+    first_calls.shorten()
+    assert collected_while_compiling(monkeypatch, lambda x: x.exp() + 1, x) == [False] and gc.isenabled()
+    torch._dynamo.reset()  # forgets it; the compilation after the next one knows it again
+    assert collected_while_compiling(monkeypatch, lambda x: x.exp() + 2, x) == [True] and gc.isenabled()
+    assert collected_while_compiling(monkeypatch, lambda x: x.exp() + 3, x) == [False] and gc.isenabled()
+    assert collected_while_compiling(monkeypatch, lambda x: torch._dynamo.graph_break() or x, x) == [] and gc.isenabled()
+    gc.disable()
+    try:
+        assert collected_while_compiling(monkeypatch, lambda x: x.exp() + 4, x) == [False] and not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_who_logs_calls_sees_the_names_of_functions():
+    def named(x):
+        return x.exp()
+
+    lines = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())
+    logger = logging.getLogger("torch._dynamo.output_graph.__trace_call")
+    try:
+        torch._logging.set_logs(trace_call=True)
+        logger.addHandler(handler)
+        torch.compile(named, backend="cresset")(torch.randn(4))
+    finally:
+        logger.removeHandler(handler)
+        torch._logging.set_logs()
+    assert any("TRACE FX call exp" in line and "test_who_logs_calls_sees_the_names_of_functions.named)" in line for line in lines), lines
