@@ -277,6 +277,10 @@ def bert_train(batch=4, tokens=128, layers=6):
 @row("ResNet-50 training step, {batch}×{size}²", 1e-4, training=True, other=True)
 def resnet50_train(batch=4, size=224):
     work = resnet50(batch, size)
+    with torch.no_grad():  # small residuals at first, as one trains it; else parameters changed by 1e-7 change the third loss by 2 %
+        for name, weight in work.module.named_parameters():
+            if name.endswith("layer.2.normalization.weight"):
+                weight.fill_(0.02)
     return dataclasses.replace(work, loss=F.cross_entropy, targets=(torch.randint(0, 2, (batch,)),))
 
 
