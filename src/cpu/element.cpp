@@ -482,6 +482,22 @@ IR integer_division(KernelEmitter& k, Type type, IR x, IR y, bool remainder) {
   return b.CreateSelect(zero, remainder ? x : constant(-1), result);
 }
 
+// By squaring, in the integers' own width, as the multiplications that it stands for. Below 0 only 1 and -1 have integers for powers.
+IR integer_power(KernelEmitter& k, Type type, IR x, IR y) {
+  auto& b = k.b;
+  if (type.isInteger(1)) return b.CreateOr(x, b.CreateNot(y));
+  auto constant = [&](int64_t c) -> IR { return llvm::ConstantInt::getSigned(x->getType(), c); };
+  IR one = constant(1), zero = constant(0);
+  IR result = k.loop(b.getInt64(0), b.getInt64(type.getIntOrFloatBitWidth()), 1, {one, x, y}, [&](IR, llvm::ArrayRef<IR> step) -> IRs {
+    IR odd = b.CreateICmpNE(b.CreateAnd(step[2], one), zero);
+    return {b.CreateSelect(odd, b.CreateMul(step[0], step[1]), step[0]), b.CreateMul(step[1], step[1]), b.CreateLShr(step[2], one)};
+  })[0];
+  if (is_unsigned(type)) return result;
+  IR even = b.CreateICmpEQ(b.CreateAnd(y, one), zero), minus = b.CreateICmpEQ(x, constant(-1));
+  IR inverse = b.CreateSelect(b.CreateICmpEQ(x, one), one, b.CreateSelect(minus, b.CreateSelect(even, one, x), zero));
+  return b.CreateSelect(b.CreateICmpSLT(y, zero), inverse, result);
+}
+
 IR compare(llvm::IRBuilder<>& b, CompareOp op, Type type, IR x, IR y) {
   using P = llvm::CmpInst;
   auto direction = op.getComparisonDirection();
@@ -589,11 +605,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
       .Case([&](RemOp) { return fp ? emit_remainder(k_, in[0], in[1]) : integer_division(k_, type, in[0], in[1], true); })
       .Case([&](MaxOp) { return fp ? extreme(true) : binary(is_unsigned(type) ? llvm::Intrinsic::umax : llvm::Intrinsic::smax); })
       .Case([&](MinOp) { return fp ? extreme(false) : binary(is_unsigned(type) ? llvm::Intrinsic::umin : llvm::Intrinsic::smin); })
-      .Case([&](PowOp) -> IR {
-        if (fp) return emit_power(k_, in[0], in[1]);
-        auto* f64 = in[0]->getType()->getWithNewType(b.getDoubleTy());
-        return b.CreateFPToSI(k_.call_libm("pow", {b.CreateSIToFP(in[0], f64), b.CreateSIToFP(in[1], f64)}), in[0]->getType());
-      })
+      .Case([&](PowOp) { return fp ? emit_power(k_, in[0], in[1]) : integer_power(k_, type, in[0], in[1]); })
       .Case([&](AndOp) { return b.CreateAnd(in[0], in[1]); })
       .Case([&](OrOp) { return b.CreateOr(in[0], in[1]); })
       .Case([&](XorOp) { return b.CreateXor(in[0], in[1]); })

@@ -462,6 +462,21 @@ bool is_at_most_zero(Value v) {
   return kept == spread;
 }
 
+// Sums of products of booleans say whether any pair is true: they are counted, because kernels have no sums of single bits.
+void count_booleans(func::FuncOp function) {
+  function.walk([](Operation* op) {
+    if (!isa<DotGeneralOp, ConvolutionOp>(op) || !shaped(op->getResult(0)).getElementType().isInteger(1)) return;
+    OpBuilder b(op);
+    auto counts = [&](Type type) { return cast<RankedTensorType>(type).clone(b.getI32Type()); };
+    IRMapping counted;
+    for (Value v : op->getOperands()) counted.map(v, ConvertOp::create(b, op->getLoc(), counts(v.getType()), v));
+    Operation* product = b.clone(*op, counted);
+    product->getResult(0).setType(counts(op->getResult(0).getType()));
+    op->replaceAllUsesWith(ValueRange(ConvertOp::create(b, op->getLoc(), op->getResult(0).getType(), product->getResult(0))));
+    op->erase();
+  });
+}
+
 // How many of a sorted line's first elements somebody reads.
 int64_t first_wanted(SortOp op) {
   auto shape = shaped(op.getResult(0)).getShape();
@@ -507,6 +522,7 @@ void simplify(ModuleOp module) {
       eliminateCommonSubExpressions(rewriter, dominance, function);
     };
     drop_empty(function);
+    count_booleans(function);
     merge();  // so that an operation with one user is seen as such
     (void)applyPatternsGreedily(function, frozen, config);  // stopping early is no failure: any state is as correct
     merge();
