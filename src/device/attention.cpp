@@ -39,11 +39,9 @@ at::ScalarType statistics(const at::Tensor& t) { return t.scalar_type() == at::k
 trace::Layout output_layout(const at::Tensor& query, int64_t width) {
   std::array<int64_t, 4> order{0, 1, 2, 3};
   std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) { return query.stride(x) > query.stride(y); });
-  trace::Layout out{{query.scalar_type(), at::DimVector(query.sizes())}, at::DimVector(4), true};
-  out.type.sizes[3] = width;
-  int64_t stride = 1;
-  for (auto d = order.rbegin(); d != order.rend(); ++d) out.strides[*d] = stride, stride *= out.type.sizes[*d];
-  return out;
+  at::DimVector sizes(query.sizes());
+  sizes[3] = width;
+  return shapes::permuted(sizes, order, query.scalar_type());
 }
 shapes::Layouts forward_layouts(const at::Tensor& query, const at::Tensor& value) {
   return {output_layout(query, value.size(3)), shapes::contiguous({query.size(0), query.size(1), query.size(2)}, statistics(query))};

@@ -3,6 +3,7 @@
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/native/TypeProperties.h>
 
 #include <initializer_list>
 
@@ -17,11 +18,17 @@ inline void check_same_dtype(const trace::Operator& op, std::initializer_list<at
                 t.scalar_type(), "; convert one with .to(dtype)");
 }
 
-/// Raises eager's error where the operator has no integer kernel.
+/// Raises eager's error where the operator has no integer kernel: what the tensors' types promote to is an integer or boolean.
 inline void check_floating(const trace::Operator& op, std::initializer_list<at::Tensor> tensors) {
-  for (const at::Tensor& t : tensors)
-    TORCH_CHECK_NOT_IMPLEMENTED(!at::isIntegralType(t.scalar_type(), true) || (t.dim() == 0 && tensors.size() > 1), op.name, ": expected a floating-point tensor, but got ",
-                                t.scalar_type(), "; convert it with .to(torch.float32)");
+  at::native::ResultTypeState state;
+  for (const at::Tensor& t : tensors) state = at::native::update_result_type_state(t, state);
+  auto common = at::native::result_type(state);
+  TORCH_CHECK_NOT_IMPLEMENTED(!at::isIntegralType(common, true), op.name, ": expected a floating-point tensor, but got ", common, "; convert it with .to(torch.float32)");
+}
+/// Raises eager's error for 1 / n as an integer.
+inline void check_power(const trace::Operator& op, const at::Tensor& self, const at::Scalar& exponent) {
+  TORCH_CHECK(!at::isIntegralType(self.scalar_type(), true) || !exponent.isIntegral(true) || exponent.toLong() >= 0, op.name,
+              ": Integers to negative integer powers are not allowed.");
 }
 /// Raises unless the tensors are integers or booleans.
 inline void check_integral(const trace::Operator& op, std::initializer_list<at::Tensor> tensors) {

@@ -2,13 +2,17 @@
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorIterator.h>
+#include <ATen/ScalarOps.h>
 #include <ATen/WrapDimUtils.h>
+#include <ATen/WrapDimUtilsMulti.h>
+#include <ATen/native/ConvUtils.h>
 #include <ATen/native/GridSamplerUtils.h>
 #include <ATen/native/Padding.h>
 #include <ATen/native/Pool.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/native/im2col_shape_check.h>
 #include <ATen/native/layer_norm.h>
+#include <ATen/ops/add_meta_dispatch.h>
 #include <ATen/ops/addmm_meta_dispatch.h>
 #include <ATen/ops/addmv_meta_dispatch.h>
 #include <ATen/ops/index_add_meta_dispatch.h>
@@ -24,6 +28,12 @@ namespace cresset::shapes {
 namespace {
 
 at::Tensor meta(const at::Tensor& t) { return at::empty_strided(t.sizes(), t.strides(), t.options().device(at::kMeta)); }
+// A Python number takes part in type promotion as such.
+at::Tensor number(const at::Scalar& s) {
+  at::Tensor t = meta(c10::scalar_to_tensor(s));
+  t.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return t;
+}
 Layouts of(const at::Tensor& meta) { return {{{meta.scalar_type(), at::DimVector(meta.sizes())}, at::DimVector(meta.strides()), true}}; }
 
 }  // namespace
@@ -32,7 +42,13 @@ trace::Layout contiguous(at::IntArrayRef sizes, at::ScalarType dtype) {
   return {{dtype, at::DimVector(sizes)}, c10::contiguous_strides(sizes), true};
 }
 trace::Layout like(const at::Tensor& t) {
-  return of(at::empty_like(meta(t))).front();
+  return {{t.scalar_type(), at::DimVector(t.sizes())}, t.is_non_overlapping_and_dense() ? at::DimVector(t.strides()) : at::DimVector(at::infer_dense_strides(t.sizes(), t.strides())), true};
+}
+trace::Layout permuted(at::IntArrayRef sizes, at::IntArrayRef order, at::ScalarType dtype) {
+  trace::Layout layout{{dtype, at::DimVector(sizes)}, at::DimVector(sizes.size()), true};
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0; stride *= sizes[order[i]]) layout.strides[order[i]] = stride;
+  return layout;
 }
 trace::Layout undefined() { return {{}, {}, false}; }
 Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> operands) {
@@ -63,12 +79,14 @@ Layouts masked_fill(const at::Tensor& self, const at::Tensor& mask, const at::Te
   TORCH_CHECK(value.dim() == 0, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ", value.dim(), " dimension(s).");
   return masked_fill_Scalar(self, mask, 0);
 }
-Layouts rsub_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) { return of(at::meta::sub(at::scalar_tensor(other, meta(self).options()), meta(self), alpha)); }
+Layouts add_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) { return of(at::meta::add(meta(self), number(other), alpha)); }
+Layouts sub_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) { return of(at::meta::sub(meta(self), number(other), alpha)); }
+Layouts rsub_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha) { return of(at::meta::sub(number(other), meta(self), alpha)); }
 Layouts rsub(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) { return of(at::meta::sub(meta(other), meta(self), alpha)); }
 Layouts log_sigmoid_forward(const at::Tensor& self) { return {like(self), contiguous(self.sizes(), self.scalar_type())}; }
 Layouts huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta) {
   TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-  auto each = elementwise(at::result_type(self, target), {self, target});
+  auto each = elementwise(self.scalar_type(), {self, target});
   return reduction == at::Reduction::None ? each : Layouts{contiguous({}, each.front().type.dtype)};
 }
 Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype) { return of(at::meta::mean(meta(self), at::IntArrayRef(), false, dtype)); }
@@ -102,6 +120,38 @@ Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::o
   at::DimVector sizes{self.size(-2), mat2.size(-1)};
   if (self.dim() == mat2.dim()) sizes.insert(sizes.begin(), given ? offs->size(0) : self.size(0));
   return {contiguous(sizes, self.scalar_type())};
+}
+Layouts trace(const at::Tensor& self) {
+  TORCH_CHECK(self.dim() == 2, "trace: expected a matrix, but got a tensor of sizes ", self.sizes());
+  return {contiguous({}, at::isIntegralType(self.scalar_type(), /*includeBool=*/true) ? at::kLong : self.scalar_type())};
+}
+Layouts flip(const at::Tensor& self, at::IntArrayRef dims) {
+  at::dim_list_to_bitset(dims, self.dim());
+  return {like(self)};
+}
+Layouts repeat(const at::Tensor& self, at::IntArrayRef repeats) {
+  int64_t added = int64_t(repeats.size()) - self.dim();
+  TORCH_CHECK(added >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
+  at::DimVector sizes(repeats);
+  for (int64_t d = 0; d < self.dim(); ++d) sizes[added + d] *= self.size(d);
+  for (int64_t size : sizes) TORCH_CHECK(size >= 0, "repeat: Trying to create tensor with negative dimension ", size, ": ", at::IntArrayRef(sizes));
+  return {contiguous(sizes, self.scalar_type())};
+}
+Layouts embedding(const at::Tensor& weight, const at::Tensor& indices) {
+  TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D, but has sizes ", weight.sizes());
+  at::DimVector sizes(indices.sizes());
+  sizes.push_back(weight.size(1));
+  return {contiguous(sizes, weight.scalar_type())};
+}
+// As PyTorch's meta functions, which are Python: positions lie before heads in what is computed for rows and in gradients.
+Layouts _scaled_dot_product_flash_attention_for_cpu(const at::Tensor& query, const at::Tensor&, const at::Tensor&, double, bool, const std::optional<at::Tensor>&,
+                                                    std::optional<double>) {
+  return {like(query), permuted(query.sizes().slice(0, 3), {0, 2, 1}, query.scalar_type() == at::kDouble ? at::kDouble : at::kFloat)};
+}
+Layouts _scaled_dot_product_flash_attention_for_cpu_backward(const at::Tensor&, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor&,
+                                                             const at::Tensor&, double, bool, const std::optional<at::Tensor>&, std::optional<double>) {
+  auto gradient = [](const at::Tensor& t) { return permuted(t.sizes(), {0, 2, 1, 3}, t.scalar_type()); };
+  return {gradient(query), gradient(key), gradient(value)};
 }
 Layouts dot(const at::Tensor& self, const at::Tensor& tensor) {
   TORCH_CHECK(self.dim() == 1 && tensor.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", tensor.dim(), "D tensors");
@@ -190,12 +240,12 @@ Layouts eye_m_out(int64_t n, int64_t m, const at::Tensor& out) {
   return {contiguous({n, m}, out.scalar_type())};
 }
 
-Layouts convolution_overrideable(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
-                                 at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups) {
-  // PyTorch's meta convolution, so that its errors are raised as well.
-  auto y = at::convolution(meta(input), meta(weight), bias && bias->defined() ? std::optional(meta(*bias)) : std::nullopt, stride, padding, dilation, transposed,
-                           output_padding, groups);
-  return {contiguous(y.sizes(), input.scalar_type())};
+Layouts convolution_overrideable(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>&, at::IntArrayRef stride, at::IntArrayRef padding,
+                                 at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups) {
+  // PyTorch has checked the arguments when it asks for this operator.
+  auto sizes = transposed ? at::native::conv_input_size(input.sizes(), weight.sizes(), padding, output_padding, stride, dilation, groups)
+                          : at::native::conv_output_size(input.sizes(), weight.sizes(), padding, stride, dilation);
+  return {contiguous(sizes, input.scalar_type())};
 }
 Layouts convolution_backward_overrideable(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef, at::IntArrayRef,
                                           at::IntArrayRef, bool, at::IntArrayRef, int64_t, std::array<bool, 3> mask) {
@@ -270,7 +320,11 @@ Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size
   std::copy(output_size.begin(), output_size.end(), sizes.end() - 2);
   return {contiguous(sizes, self.scalar_type())};
 }
-Layouts _adaptive_avg_pool2d_backward(const at::Tensor&, const at::Tensor& self) { return {contiguous(self.sizes(), self.scalar_type())}; }
+Layouts _adaptive_avg_pool2d_backward(const at::Tensor& grad_output, const at::Tensor& self) {
+  for (const at::Tensor& t : {grad_output, self})
+    TORCH_CHECK(t.dim() == self.dim() && (t.dim() == 3 || t.dim() == 4), "adaptive_avg_pool2d_backward(): Expected 3D or 4D tensors, but got ", t.sizes());
+  return {contiguous(self.sizes(), self.scalar_type())};
+}
 Layouts linear(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
   auto shift = bias && bias->defined() ? std::optional(meta(*bias)) : std::nullopt;
   if (input.dim() == 0 || weight.dim() != 2) return of(at::linear(meta(input), meta(weight), shift));
@@ -293,7 +347,11 @@ Layouts _adaptive_avg_pool3d(const at::Tensor& self, at::IntArrayRef output_size
   std::copy(output_size.begin(), output_size.end(), sizes.end() - 3);
   return {contiguous(sizes, self.scalar_type())};
 }
-Layouts _adaptive_avg_pool3d_backward(const at::Tensor&, const at::Tensor& self) { return {contiguous(self.sizes(), self.scalar_type())}; }
+Layouts _adaptive_avg_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& self) {
+  for (const at::Tensor& t : {grad_output, self})
+    TORCH_CHECK(t.dim() == self.dim() && (t.dim() == 4 || t.dim() == 5), "adaptive_avg_pool3d_backward(): Expected 4D or 5D tensors, but got ", t.sizes());
+  return {contiguous(self.sizes(), self.scalar_type())};
+}
 Layouts max_pool3d_with_indices(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
   TORCH_CHECK(self.dim() == 4 || self.dim() == 5, "max_pool3d(): Expected 4D or 5D tensor, but got ", self.sizes());
   auto at = [](at::IntArrayRef list, size_t i) { return list[list.size() == 1 ? 0 : i]; };
@@ -367,8 +425,6 @@ Layouts searchsorted(const at::Tensor& sorted_sequence, const at::Tensor& self, 
                             const std::optional<at::Tensor>&) {
   TORCH_CHECK(!side || *side == "left" || *side == "right", "torch.searchsorted(): side can only be 'left' or 'right' but got ", *side);
   TORCH_CHECK(!side || *side == "right" || !right, "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
-  TORCH_CHECK(sorted_sequence.scalar_type() == self.scalar_type(), "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary dtype ",
-              sorted_sequence.scalar_type(), " and input dtype ", self.scalar_type());
   TORCH_CHECK(sorted_sequence.dim() == 1 || (sorted_sequence.dim() == self.dim() && self.dim() > 0 && sorted_sequence.sizes().slice(0, self.dim() - 1) == self.sizes().slice(0, self.dim() - 1)),
               "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries "
               "tensor ", sorted_sequence.sizes(), " and input value tensor ", self.sizes());

@@ -11,6 +11,8 @@ using Layouts = std::vector<trace::Layout>;
 
 trace::Layout contiguous(at::IntArrayRef sizes, at::ScalarType dtype);
 trace::Layout like(const at::Tensor& t);
+/// Dense, with the dimensions in this order in memory.
+trace::Layout permuted(at::IntArrayRef sizes, at::IntArrayRef order, at::ScalarType dtype);
 trace::Layout undefined();
 /// The result of an element-wise operator, of the operands' common shape, with strides as TensorIterator chooses them.
 Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> operands);
@@ -24,6 +26,8 @@ at::ScalarType floating(at::ScalarType dtype);
 Layouts where_self(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other);
 Layouts masked_fill_Scalar(const at::Tensor& self, const at::Tensor& mask, const at::Scalar& value);
 Layouts masked_fill(const at::Tensor& self, const at::Tensor& mask, const at::Tensor& value);
+Layouts add_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
+Layouts sub_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
 Layouts rsub_Scalar(const at::Tensor& self, const at::Scalar& other, const at::Scalar& alpha);
 Layouts rsub(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha);
 Layouts log_sigmoid_forward(const at::Tensor& self);
@@ -32,6 +36,15 @@ Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype);
 Layouts mv(const at::Tensor& self, const at::Tensor& vec);
 Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& offs, const std::optional<at::Tensor>& bias,
                     std::optional<at::ScalarType> out_dtype);
+Layouts trace(const at::Tensor& self);
+Layouts flip(const at::Tensor& self, at::IntArrayRef dims);
+Layouts repeat(const at::Tensor& self, at::IntArrayRef repeats);
+Layouts embedding(const at::Tensor& weight, const at::Tensor& indices);
+Layouts _scaled_dot_product_flash_attention_for_cpu(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, double dropout_p, bool is_causal,
+                                                    const std::optional<at::Tensor>& attn_mask, std::optional<double> scale);
+Layouts _scaled_dot_product_flash_attention_for_cpu_backward(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                                                             const at::Tensor& out, const at::Tensor& logsumexp, double dropout_p, bool is_causal,
+                                                             const std::optional<at::Tensor>& attn_mask, std::optional<double> scale);
 Layouts dot(const at::Tensor& self, const at::Tensor& tensor);
 Layouts stack(at::TensorList tensors, int64_t dim);
 Layouts channel_shuffle(const at::Tensor& self, int64_t groups);

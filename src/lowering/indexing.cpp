@@ -141,8 +141,8 @@ Value places_in(Builder& b, Value rows, Value values, bool right) {
   while (step * 2 <= n) step *= 2;
   for (; step > 0; step /= 2) {
     Value probe = b.add(found, number(step - 1)), exists = b.compare(Direction::LT, probe, number(n));
-    Value at = b.take(flat, b.add(start, b.min(probe, number(n - 1))), 0);
-    Value before = b.logical_and(exists, b.logical_not(b.compare(right ? Direction::GT : Direction::GE, at, x)));
+    auto [at, sought] = b.promoted(b.take(flat, b.add(start, b.min(probe, number(n - 1))), 0), x);
+    Value before = b.logical_and(exists, b.logical_not(b.compare(right ? Direction::GT : Direction::GE, at, sought)));
     found = b.select(before, b.add(found, number(step)), found);
   }
   return b.convert(b.reshape(found, shape_of(values)), b.result_element());

@@ -1,4 +1,5 @@
-"""The first call of an operator asks for shapes only: it must not wait for Dynamo, which takes longer to import than PyTorch. Where Dynamo is wanted, it only traces."""
+"""The first call of an operator asks for shapes only: it must not wait for Dynamo, which takes longer to import than PyTorch, nor for
+SymPy, which PyTorch's meta functions in Python import. Where Dynamo is wanted, it only traces."""
 
 import contextlib
 import gc
@@ -22,7 +23,7 @@ CALLER = """
 import sys, torch, torch_cresset
 from torch.utils._pytree import tree_map_only
 assert "torch._dynamo" not in sys.modules, "import torch_cresset imports Dynamo"
-sys.modules["torch._dynamo"] = None  # importing it is an error
+sys.modules["torch._dynamo"] = sys.modules["sympy"] = None  # importing them is an error
 for name, args, kwargs in torch.load(sys.argv[1]):
     packet, _, overload = name.partition(".")
     try:
@@ -77,7 +78,7 @@ class Calls(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def test_no_operator_imports_dynamo(tmp_path):
+def test_no_operator_imports_dynamo_or_sympy(tmp_path):
     calls = Calls()
     with calls:
         for info in op_db:
@@ -98,7 +99,7 @@ def test_no_operator_imports_dynamo(tmp_path):
 
 
 def test_layers_do_not_import_dynamo():
-    """With their gradients. (An optimizer of PyTorch's imports Dynamo itself.)"""
+    """With their gradients. (An optimizer of PyTorch's imports Dynamo itself, torch.autograd.grad SymPy.)"""
     subprocess.run([sys.executable, "-c", STEPS], check=True)
 
 

@@ -1,0 +1,60 @@
+"""Every operator of the table that takes tensors and numbers only, with every mixture of dtypes: what eager PyTorch computes has its dtype and values on the device, what it
+refuses for its types is refused. Where eager has no kernel for a dtype the device may have one."""
+
+import itertools
+import pathlib
+import re
+import warnings
+
+import pytest
+import torch
+import yaml
+
+TENSORS = [torch.tensor([[1, 2, 3], [4, -5, 6]]), torch.tensor([[True, False, True]]), torch.tensor([[1.5, -2.0, 3.0]]), torch.tensor([[1.5, -2.0, 3.0]], dtype=torch.bfloat16),
+           torch.tensor([[1, 2, 250]], dtype=torch.uint8), torch.tensor([[1.5, -2.0, 3.0]], dtype=torch.float64), torch.tensor([[1, -7, 3]], dtype=torch.int32), torch.tensor(3),
+           torch.tensor(2.5)]
+NUMBERS = [2, 1.5, True, -1]
+WITHOUT_KERNEL = re.compile("not implemented|not supported|cannot|can't be cast|expects|must be|[Ee]xpected|unsigned type|primitive descriptor|between 0 and 1")
+DRAWS = {"bernoulli", "bernoulli.Tensor", "rand_like", "randn_like", "random", "uniform", "normal_functional", "exponential", "cauchy", "log_normal", "geometric", "multinomial"}
+# Called by autograd alone, with what its forward saved or with the forward's dtypes.
+SAVED = {"log_sigmoid_backward", "binary_cross_entropy_backward", "hardswish_backward", "threshold_backward", "mish_backward", "_prelu_kernel_backward"}
+
+
+def operators():
+    for entry in yaml.safe_load((pathlib.Path(__file__).parents[2] / "ops" / "aten.yaml").read_text()):
+        name, _, overload = entry["func"].partition(".")
+        operator = getattr(getattr(torch.ops.aten, name), overload or "default")
+        kinds = [str(a.type) for a in operator._schema.arguments if not a.has_default_value()]
+        tensors = kinds.count("Tensor")
+        if 0 < tensors <= 2 and len(kinds) <= 3 and set(kinds) <= {"Tensor", "number"} and not any(a.is_out for a in operator._schema.arguments) and entry["func"] not in DRAWS | SAVED:
+            yield pytest.param(operator, kinds, id=entry["func"])
+
+
+def outcome(operator, arguments, device):
+    """Results on the CPU, or the error."""
+    try:
+        result = operator(*[v.to(device, copy=True) if isinstance(v, torch.Tensor) else v for v in arguments])
+        return [v.cpu() if isinstance(v, torch.Tensor) else v for v in (result if isinstance(result, (tuple, list)) else [result])]
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize("operator, kinds", operators())
+def test_mixtures_of_dtypes(operator, kinds):
+    wrong = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for arguments in itertools.product(*[TENSORS if kind == "Tensor" else NUMBERS for kind in kinds]):
+            expected, actual = (outcome(operator, arguments, device) for device in ("cpu", "cresset"))
+            described = [f"{v.dtype}{list(v.shape)}" if isinstance(v, torch.Tensor) else v for v in arguments]
+            if isinstance(expected, Exception):
+                if not isinstance(actual, Exception) and not WITHOUT_KERNEL.search(str(expected)):
+                    wrong.append(f"{described}: eager raises {expected}")
+            elif isinstance(actual, Exception):
+                wrong.append(f"{described}: the device raises {actual}")
+            else:
+                try:
+                    torch.testing.assert_close(actual, expected, equal_nan=True)
+                except AssertionError as error:
+                    wrong.append(f"{described}: {error}")
+    assert not wrong, "\n".join(wrong)
