@@ -100,8 +100,8 @@ static Value any_of(Builder& b, Value self, const Dims& dims) { return b.as_resu
 static Value all_of(Builder& b, Value self, const Dims& dims) { return b.as_result(b.reduce<hlo::AndOp>(b.convert(self, b.ops.getI1Type()), dims, 1)); }
 Value any(Builder& b, Value self) { return any_of(b, self, dims_of(self, std::nullopt)); }
 Value all(Builder& b, Value self) { return all_of(b, self, dims_of(self, std::nullopt)); }
-Value any_dims(Builder& b, Value self, OptionalDims dim, bool keepdim) { return dim && dim->empty() ? b.convert(self, b.result_element()) : any_of(b, self, dims_of(self, dim)); }
-Value all_dims(Builder& b, Value self, OptionalDims dim, bool keepdim) { return dim && dim->empty() ? b.convert(self, b.result_element()) : all_of(b, self, dims_of(self, dim)); }
+Value any_dims(Builder& b, Value self, OptionalDims dim, bool keepdim) { return any_of(b, self, dim && dim->empty() ? Dims() : dims_of(self, dim)); }
+Value all_dims(Builder& b, Value self, OptionalDims dim, bool keepdim) { return all_of(b, self, dim && dim->empty() ? Dims() : dims_of(self, dim)); }
 Value any_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return any_of(b, self, dims_of(self, llvm::ArrayRef(dim))); }
 Value all_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return all_of(b, self, dims_of(self, llvm::ArrayRef(dim))); }
 

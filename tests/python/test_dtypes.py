@@ -10,6 +10,8 @@ import pytest
 import torch
 import yaml
 
+from conftest import fallbacks
+
 TENSORS = [torch.tensor([[1, 2, 3], [4, -5, 6]]), torch.tensor([[True, False, True]]), torch.tensor([[1.5, -2.0, 3.0]]), torch.tensor([[1.5, -2.0, 3.0]], dtype=torch.bfloat16),
            torch.tensor([[1, 2, 250]], dtype=torch.uint8), torch.tensor([[1.5, -2.0, 3.0]], dtype=torch.float64), torch.tensor([[1, -7, 3]], dtype=torch.int32), torch.tensor(3),
            torch.tensor(2.5)]
@@ -37,6 +39,15 @@ def outcome(operator, arguments, device):
         return [v.cpu() if isinstance(v, torch.Tensor) else v for v in (result if isinstance(result, (tuple, list)) else [result])]
     except Exception as error:
         return error
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_images_of_integers_are_resized_on_the_cpu(mode, monkeypatch):
+    monkeypatch.setenv("CRESSET_FALLBACK", "allow")
+    image = torch.randint(0, 256, (2, 3, 20, 20), dtype=torch.uint8)
+    resized = torch.nn.functional.interpolate(image.to("cresset"), (9, 33), mode=mode)
+    torch.testing.assert_close(resized.cpu(), torch.nn.functional.interpolate(image, (9, 33), mode=mode))
+    assert f"aten::upsample_{mode}2d" in fallbacks()
 
 
 @pytest.mark.parametrize("operator, kinds", operators())

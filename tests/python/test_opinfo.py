@@ -12,7 +12,7 @@ import torch_cresset
 
 TABLE = pathlib.Path(__file__).parents[2] / "ops" / "aten.yaml"
 LOWERED = {entry["func"].partition(".")[0] for entry in yaml.safe_load(TABLE.read_text())}
-DTYPES = [torch.float32, torch.bfloat16, torch.int64, torch.bool]
+DTYPES = [torch.float32, torch.bfloat16, torch.int64, torch.uint8, torch.bool]
 SAMPLES = 12  # of each operator and dtype
 GRADIENT_SAMPLES = 3
 RANDOM = {"native_dropout", "uniform", "normal_functional", "bernoulli", "random", "exponential", "geometric", "cauchy"}
@@ -21,6 +21,8 @@ ROUNDING = "the CPU rounds to bfloat16 between the steps, here the steps are in 
 SKIPPED = {
     ("topk", torch.bfloat16): TIES,
     ("topk", torch.int64): TIES,
+    ("topk", torch.uint8): TIES,
+    ("sort", torch.uint8): TIES,
     ("sort", torch.bfloat16): TIES,
     ("sort", torch.bool): TIES,
     ("logit", torch.bfloat16): ROUNDING,
