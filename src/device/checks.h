@@ -30,6 +30,14 @@ inline void check_power(const trace::Operator& op, const at::Tensor& self, const
   TORCH_CHECK(!at::isIntegralType(self.scalar_type(), true) || !exponent.isIntegral(true) || exponent.toLong() >= 0, op.name,
               ": Integers to negative integer powers are not allowed.");
 }
+/// Raises eager's error for a form of gelu that there is not.
+inline void check_approximation(const trace::Operator& op, c10::string_view approximate) {
+  TORCH_CHECK(approximate == "none" || approximate == "tanh", op.name, ": approximate argument must be either none or tanh, but got ", approximate);
+}
+/// Raises eager's error for a range in which there is no integer.
+inline void check_range(const trace::Operator& op, int64_t from, std::optional<int64_t> to) {
+  TORCH_CHECK(!to || from < *to, op.name, ": expects 'from' to be less than 'to', but got from=", from, " >= to=", *to);
+}
 /// Raises unless the tensors are integers or booleans.
 inline void check_integral(const trace::Operator& op, std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& t : tensors)

@@ -354,6 +354,7 @@ Layouts _adaptive_avg_pool3d_backward(const at::Tensor& grad_output, const at::T
 }
 Layouts max_pool3d_with_indices(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
   TORCH_CHECK(self.dim() == 4 || self.dim() == 5, "max_pool3d(): Expected 4D or 5D tensor, but got ", self.sizes());
+  for (int64_t size : self.sizes().slice(self.dim() - 4)) TORCH_CHECK(size > 0, "max_pool3d(): Expected input's non-batch dimensions to have positive length, but got ", self.sizes());
   auto at = [](at::IntArrayRef list, size_t i) { return list[list.size() == 1 ? 0 : i]; };
   at::DimVector sizes(self.sizes());
   for (size_t i = 0; i < 3; ++i) {

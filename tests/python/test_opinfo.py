@@ -1,4 +1,5 @@
-"""Every operator of ops/aten.yaml that PyTorch has sample inputs for, against the CPU: same values, same dtype, no fallback; the same of its gradients."""
+"""Every operator of ops/aten.yaml that PyTorch has sample inputs for, against the CPU: same values, same dtype, no fallback; the same of its gradients, and errors where the
+CPU has some."""
 
 import pathlib
 
@@ -70,6 +71,26 @@ def test_like_cpu(info, dtype):
         assert not fallbacks, f"sample {i}: {sample}: fell back to the CPU: {fallbacks}"
         compared += 1
     assert compared
+
+
+# Of out=, whose results are computed before they are converted and written.
+ACCEPTED = ("a single memory location", "Expected out tensor to have dtype")
+
+
+@pytest.mark.parametrize("info", [pytest.param(info, id=info.full_name) for info in op_db if info.aten_name in LOWERED and info.error_inputs_func is not None])
+def test_errors_like_cpu(info):
+    def raised(sample, device):
+        on_device = {k: torch.device(device) if isinstance(v, (str, torch.device)) and k == "device" else moved(v, device) for k, v in sample.kwargs.items()}
+        try:
+            moved(info(moved(sample.input, device), *moved(sample.args, device), **on_device), "cpu")
+        except Exception as error:
+            return error
+
+    for case in info.error_inputs("cpu"):
+        expected = raised(case.sample_input, "cpu")
+        if expected is not None and not any(text in str(expected) for text in ACCEPTED):
+            actual = raised(case.sample_input, "cresset")
+            assert actual is not None and "invalid module" not in str(actual), f"{case.sample_input}: the CPU raises {expected}, the device {actual}"
 
 
 NO_GRADIENT_TEST = {

@@ -55,3 +55,11 @@ def test_draws_of_one_program_differ():
     torch.manual_seed(5)
     a, b = torch.rand(1000, device="cresset"), torch.rand(1000, device="cresset")
     assert abs(torch.corrcoef(torch.stack([a, b]).cpu())[0, 1]) < 0.15 and not torch.equal(a.cpu(), b.cpu())
+
+
+@pytest.mark.parametrize("draw, message", [(lambda x: x.uniform_(3, -1), "from=3 > to=-1"), (lambda x: x.bernoulli_(2), "p to be in"), (lambda x: x.random_(5, 2), "from=5 >= to=2"),
+                                           (lambda x: x.random_(0), "from=0 >= to=0"), (lambda x: x.exponential_(-1), "lambda")])
+def test_impossible_ranges_raise(draw, message):
+    for device in ("cpu", "cresset"):
+        with pytest.raises(RuntimeError, match=message):
+            draw(torch.zeros(2, device=device))
