@@ -242,9 +242,15 @@ Layouts eye_m_out(int64_t n, int64_t m, const at::Tensor& out) {
 
 Layouts convolution_overrideable(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>&, at::IntArrayRef stride, at::IntArrayRef padding,
                                  at::IntArrayRef dilation, bool transposed, at::IntArrayRef output_padding, int64_t groups) {
-  // PyTorch has checked the arguments when it asks for this operator.
+  // PyTorch has checked the other arguments when it asks for this operator.
+  for (size_t i = 0; i < dilation.size(); ++i) {
+    TORCH_CHECK(dilation[i] > 0, "dilation should be greater than zero, but got ", dilation);
+    TORCH_CHECK(!transposed || output_padding[i] < std::max(stride[i], dilation[i]), "output padding must be smaller than either stride or dilation, but got ", output_padding,
+                " with stride ", stride, " and dilation ", dilation);
+  }
   auto sizes = transposed ? at::native::conv_input_size(input.sizes(), weight.sizes(), padding, output_padding, stride, dilation, groups)
                           : at::native::conv_output_size(input.sizes(), weight.sizes(), padding, stride, dilation);
+  for (int64_t size : sizes) TORCH_CHECK(size >= 0, "convolution: Output size is too small: ", at::IntArrayRef(sizes));
   return {contiguous(sizes, input.scalar_type())};
 }
 Layouts convolution_backward_overrideable(const at::Tensor& grad_output, const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef, at::IntArrayRef,

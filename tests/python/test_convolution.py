@@ -133,3 +133,17 @@ def test_what_is_added_may_tell_positions_apart():
     x, y = torch.randn(4, 32, 16, 16), torch.randn(4, 32, 4, 64)
     with torch.no_grad():
         torch.testing.assert_close(function(twin, x.to("cresset"), y.to("cresset")).cpu(), function(conv, x, y))
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda x, w: F.conv2d(x, w, dilation=0), "dilation should be greater than zero"),
+    (lambda x, w: F.conv2d(x, w, stride=0), "non-positive stride"),
+    (lambda x, w: F.conv2d(x, w[:, :2]), "to have 2 channels"),
+    (lambda x, w: F.conv2d(x[..., :2], w), "Kernel size can't be greater"),
+    (lambda x, w: F.conv_transpose2d(x, w.transpose(0, 1), output_padding=3), "output padding must be smaller than either stride or dilation"),
+    (lambda x, w: F.conv_transpose2d(x, w), "to have 4 channels"),
+])
+def test_what_does_not_fit_raises(call, message):
+    for device in ("cpu", "cresset"):
+        with pytest.raises(RuntimeError, match=message):
+            call(torch.randn(1, 3, 8, 8).to(device), torch.randn(4, 3, 3, 3).to(device))
