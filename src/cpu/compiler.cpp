@@ -16,6 +16,7 @@
 #include "cpu/family.h"
 #include "cpu/kernel_cache.h"
 #include "cpu/kernels.h"
+#include "cpu/native_program.h"
 #include "cpu/plan.h"
 #include "cpu/random.h"
 #include "cpu/simplify.h"
@@ -32,103 +33,6 @@ namespace cresset::cpu {
 using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
-
-// A composite that somebody else runs; its operands and results are positions among the launch's buffers.
-struct ForeignCall {
-  std::unique_ptr<composite::Kernel> kernel;
-  std::vector<size_t> operands, results;
-  void run(void* const* buffers) const {
-    std::vector<const void*> from;
-    std::vector<void*> to;
-    for (size_t i : operands) from.push_back(buffers[i]);
-    for (size_t i : results) to.push_back(buffers[i]);
-    kernel->run(from.data(), to.data());
-  }
-};
-
-// One kernel of the program; its buffers stand in the program's table from `first` on.
-struct Launch {
-  KernelFunction entry;
-  int64_t tasks;
-  int64_t grain;  // tasks a thread takes at a time; 0: the calling thread does all
-  size_t scratch_bytes;
-  size_t first;
-  const ForeignCall* foreign = nullptr;  // in place of `entry`
-};
-
-class NativeProgram final : public Program {
- public:
-  void run(void* const* inputs, void* const* outputs) override {
-    for (auto& [at, input] : input_slots) table[at] = inputs[input];
-    for (auto& [at, output] : output_slots) table[at] = outputs[output];
-    Arena arena(stats_.arena_bytes);
-    if (arena.data() != arena_seen || is_guarded())
-      for (auto& [at, offset, bytes] : arena_slots) table[at] = arena.at(offset, bytes);
-    arena_seen = arena.data();
-    if (profiling) {
-      for (size_t i = 0; i < launches.size(); ++i) {
-        auto start = std::chrono::steady_clock::now();
-        run(launches[i]);
-        profile(labels[i], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      }
-    } else {
-      for (const Launch& launch : launches) run(launch);
-    }
-    for (const Copy& copy : copies) {
-      const void* from = copy.from.kind == Place::Input      ? inputs[copy.from.index]
-                         : copy.from.kind == Place::Output   ? outputs[copy.from.index]
-                         : copy.from.kind == Place::Constant ? constants[copy.from.index]->data()
-                                                             : arena.at(copy.from.index, copy.bytes);
-      std::memmove(outputs[copy.output], from, copy.bytes);
-    }
-  }
-  void run(const Launch& launch) {
-    if (launch.foreign) launch.foreign->run(&table[launch.first]);
-    else if (launch.grain) parallel_for(launch.entry, &table[launch.first], launch.tasks, launch.grain, launch.scratch_bytes);
-    else {
-      void* scratch = thread_scratch(launch.scratch_bytes);
-      scribble(scratch, launch.scratch_bytes);
-      launch.entry(&table[launch.first], 0, launch.tasks, scratch);
-    }
-  }
-  using Program::inputs_;
-  using Program::outputs_;
-  using Program::stats_;
-
-  void add_launch(const NativeKernel& native, ArrayRef<Value> buffers, const BufferPlan& plan) {
-    const Kernel& kernel = native.kernel;
-    int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (Kernel::kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
-    launches.push_back({native.entry(), kernel.tasks, kernel.parallel() ? grain : 0, kernel.scratch_bytes, table.size()});
-    add_buffers(buffers, plan);
-    if (!native.arguments.empty()) table.push_back(const_cast<int64_t*>(native.arguments.data()));
-  }
-  void add_foreign(ForeignCall call, ArrayRef<Value> buffers, const BufferPlan& plan) {
-    foreign.push_back(std::make_unique<ForeignCall>(std::move(call)));
-    launches.push_back({nullptr, 1, 0, 0, table.size(), foreign.back().get()});
-    add_buffers(buffers, plan);
-  }
-  void add_buffers(ArrayRef<Value> buffers, const BufferPlan& plan) {
-    for (Value v : buffers) {
-      Place place = plan.places.lookup(v);
-      if (place.kind == Place::Input) input_slots.push_back({table.size(), place.index});
-      if (place.kind == Place::Output) output_slots.push_back({table.size(), place.index});
-      if (place.kind == Place::Arena) arena_slots.push_back({table.size(), size_t(place.index), size_t(value_bytes(v))});
-      table.push_back(place.kind == Place::Constant ? constants[place.index]->data() : nullptr);
-    }
-  }
-
-  using Program::composites_;
-  std::vector<std::shared_ptr<NativeKernel>> kernels;  // holds their code
-  std::vector<std::unique_ptr<ForeignCall>> foreign;
-  std::vector<Launch> launches;
-  std::vector<std::string> labels;                                // of the launches, for profiles
-  std::vector<void*> table;                                       // every launch's buffers, one after the other
-  std::vector<std::pair<size_t, int64_t>> input_slots, output_slots;  // position in the table; number of the input or output
-  std::vector<std::tuple<size_t, size_t, size_t>> arena_slots;          // position in the table; offset in the arena, bytes
-  char* arena_seen = nullptr;  // what the table says
-  std::vector<Copy> copies;
-  std::vector<BufferPtr> constants;
-};
 
 // What a kernel does, in short: its kind, the types it works on, its operations.
 std::string label_of(const Fusion& fusion) {
@@ -266,7 +170,6 @@ llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, cons
   return fresh;
 }
 
-constexpr double kSecondsPerCost = 10e-6 / Kernel::kParallelCost;
 // A kernel that runs for less than this is shared by all sizes: its compilation takes tens of it.
 constexpr double kShareSeconds = 1e-3;
 // So many that differ in where they read only share their code, too.
@@ -295,7 +198,7 @@ class KernelMaker {
       family_of(integers.digest()).add(integers.values());
       return known->second = std::move(native), llvm::Error::success();
     }
-    bool shares = others || (sizes_change_ && emitted->kernel.cost * kSecondsPerCost <= kShareSeconds);
+    bool shares = others || (sizes_change_ && emitted->kernel.cost * Kernel::kSecondsPerCost <= kShareSeconds);
     if (!shares || !share(*emitted, slots.count())) fresh_.push_back(std::move(*emitted));
     return llvm::Error::success();
   }
@@ -528,13 +431,13 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
       program->labels.push_back(label_of(fusion));
     } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
       program->add_launch(native, buffers, plan);
-      if (options.sizes_change && !native.arguments.empty()) program->stats_.shared_seconds += native.kernel.cost * kSecondsPerCost;
+      if (options.sizes_change && !native.arguments.empty()) program->stats_.shared_seconds += native.kernel.cost * Kernel::kSecondsPerCost;
       program->labels.push_back(label_of(fusion));
     }
   }
   program->composites_ = report.fates();
   program->stats_.arena_bytes = size_t(plan.arena_bytes), program->stats_.temporary_bytes = size_t(plan.temporary_bytes), program->stats_.donated_bytes = size_t(plan.donated_bytes);
-  program->stats_.kernels = int(program->launches.size()), program->stats_.unique_kernels = int(kernels->size());
+  program->stats_.kernels = program->count(), program->stats_.unique_kernels = int(kernels->size());
   program->stats_.compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return program;
 }

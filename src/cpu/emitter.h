@@ -33,6 +33,7 @@ struct Kernel {
   size_t scratch_bytes = 0;  ///< per thread
 
   static constexpr double kParallelCost = 40000;  ///< below about 10 us of work a second thread does not pay
+  static constexpr double kSecondsPerCost = 10e-6 / kParallelCost;
   bool parallel() const { return cost >= kParallelCost && tasks > 1; }
 
   /// The place of `bytes` of scratch, with room for a vector that ends beyond them.

@@ -17,6 +17,7 @@
 #include "trace/composite.h"
 #include "trace/partition.h"
 #include "trace/step.h"
+#include "trace/window.h"
 #include "trace/cell.h"
 
 namespace py = pybind11;

@@ -1,11 +1,14 @@
 // A compiled program: what the compiler hands to whoever wants to run it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "runtime/buffer.h"
 
 namespace cresset {
 
@@ -36,6 +39,25 @@ struct CompositeFate {
   int64_t version = 0, count = 0;
 };
 
+/// The inputs of an early run, in the order in which they become known.
+struct EarlyInputs {
+  std::vector<uint32_t> order;     ///< for each of the program's inputs, its place in `data`
+  std::vector<void*> data;         ///< as many as there will be
+  std::atomic<uint32_t> known{0};  ///< of `data`, so far
+};
+
+/// One run of a Program, in two parts. Not beside another run of the same program.
+class EarlyRun {
+ public:
+  virtual ~EarlyRun() = default;
+  /// Runs kernels on the calling thread alone: until one reads an input that is not known, or until `stop`.
+  virtual void advance(const std::atomic<bool>& stop) = 0;
+  /// The memory of an output that a kernel has begun to write; null if none has.
+  virtual BufferPtr output(size_t index) const = 0;
+  /// Runs the rest on all threads. As Program::run, with the same memory as before for the inputs that were known and the outputs above.
+  virtual void finish(void* const* inputs, void* const* outputs) = 0;
+};
+
 /// Thread-safe to destroy; `run` must not be entered twice at once for the same Program (it owns one arena).
 class Program {
  public:
@@ -45,6 +67,9 @@ class Program {
   /// beyond the element's is assumed. outputs[j] == inputs[i] only if outputs()[j].aliased == i; other overlaps are not
   /// allowed.
   virtual void run(void* const* inputs, void* const* outputs) = 0;
+
+  /// A run that begins before all inputs are known (on the thread of runtime/early_runner.h). `inputs` is alive as long as the run. Null if that is not possible or would not pay.
+  virtual std::unique_ptr<EarlyRun> begin(EarlyInputs& /*inputs*/) { return nullptr; }
 
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }

@@ -35,18 +35,18 @@ std::atomic<bool> forked{false};
 
 }  // namespace
 
-void parallel_for(KernelFunction kernel, void* const* buffers, int64_t tasks, int64_t grain, size_t scratch_bytes) {
+void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes) {
   int count = num_threads();
-  if (count == 1 || tasks <= grain || omp_in_parallel() || forked) {
+  if (count == 1 || end - begin <= grain || omp_in_parallel() || forked) {
     void* scratch = thread_scratch(scratch_bytes);
     scribble(scratch, scratch_bytes);
-    return kernel(buffers, 0, tasks, scratch);
+    return kernel(buffers, begin, end, scratch);
   }
   Part parts[kMostParts];
   int all = std::min(count, kMostParts);
   for (int i = 0; i < all; ++i) {
-    parts[i].next.store(tasks * i / all, std::memory_order_relaxed);
-    parts[i].end = tasks * (i + 1) / all;
+    parts[i].next.store(begin + (end - begin) * i / all, std::memory_order_relaxed);
+    parts[i].end = begin + (end - begin) * (i + 1) / all;
   }
   static const int at_fork [[maybe_unused]] = pthread_atfork(nullptr, nullptr, [] { forked = true; });
   // Always as many: a team that shrinks ends threads, and starts new ones when it grows again.
@@ -57,9 +57,9 @@ void parallel_for(KernelFunction kernel, void* const* buffers, int64_t tasks, in
     for (int i = 0; i < all; ++i) {
       Part& part = parts[(omp_get_thread_num() + i) % all];
       for (;;) {
-        int64_t begin = part.next.fetch_add(grain, std::memory_order_relaxed);
-        if (begin >= part.end) break;
-        kernel(buffers, begin, std::min(begin + grain, part.end), scratch);
+        int64_t first = part.next.fetch_add(grain, std::memory_order_relaxed);
+        if (first >= part.end) break;
+        kernel(buffers, first, std::min(first + grain, part.end), scratch);
       }
     }
   }

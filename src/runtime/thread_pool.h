@@ -10,9 +10,9 @@ namespace cresset {
 /// A compiled kernel: runs its independent tasks [begin, end); `scratch` belongs to the calling thread.
 using KernelFunction = void (*)(void* const* buffers, int64_t begin, int64_t end, void* scratch);
 
-/// Runs tasks [0, tasks) on all threads in chunks of `grain`, and returns when they are done. Nested calls, and those of a process forked after
+/// Runs tasks [begin, end) on all threads in chunks of `grain`, and returns when they are done. Nested calls, and those of a process forked after
 /// the first one, run on the calling thread alone.
-void parallel_for(KernelFunction kernel, void* const* buffers, int64_t tasks, int64_t grain, size_t scratch_bytes);
+void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes);
 
 /// 1 runs everything on the calling thread. The default is CRESSET_THREADS, or else OpenMP's: OMP_NUM_THREADS, or the processors this process may use.
 void set_num_threads(int threads);

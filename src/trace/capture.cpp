@@ -11,6 +11,7 @@
 #include "trace/cell.h"
 #include "trace/composite.h"
 #include "trace/step.h"
+#include "trace/window.h"
 
 namespace cresset::trace {
 
@@ -327,6 +328,7 @@ std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& i
     result_pointers.push_back(results.back()->data());
   }
   note_run(program_);
+  drop_early_run();
   program_->run(pointers.data(), result_pointers.data());
   for (auto& [check, result] : checks_)
     if (*static_cast<const bool*>(result_pointers[result])) check.raise();

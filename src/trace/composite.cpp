@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "trace/step.h"
+#include "trace/window.h"
 
 namespace cresset::trace {
 namespace {
@@ -140,7 +141,7 @@ std::vector<at::Tensor> Composite::record(const MaybeTensors& arguments) const {
     results.push_back(make_tensor({node, uint32_t(i)}, strides_[i]));
     note_recorded();
   }
-  note_operator(node->hash());
+  note_operator(reinterpret_cast<uint64_t>(this), node->operands());
   return results;
 }
 

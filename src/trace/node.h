@@ -132,11 +132,19 @@ class Node final : public c10::intrusive_ptr_target {
   /// Leaves only.
   const BufferPtr& buffer() const { return buffer_; }
   uint64_t number_bits() const { return number_bits_; }  ///< builtin::scalar: the value's bits (double, int64_t or bool)
+  void* data() const { return buffer_ ? buffer_->data() : const_cast<uint64_t*>(&number_bits_); }
+
+  /// The window that saw it last (trace/window.h), and a leaf's place among its leaves.
+  uint64_t mark() const { return mark_; }
+  uint32_t number_in_window() const { return number_in_window_; }
+  void set_mark(uint64_t mark, uint32_t number) const { mark_ = mark, number_in_window_ = number; }
 
  private:
   friend class NodeFactory;
   bool shared_ = false;  // in the table of pending nodes
   bool recomputed_ = false;
+  mutable uint32_t number_in_window_ = 0;
+  mutable uint64_t mark_ = 0;
   const Operator* op_ = nullptr;
   Operands operands_;
   Attributes attributes_;

@@ -12,6 +12,7 @@
 #include "trace/composite.h"
 #include "trace/hash.h"
 #include "trace/step.h"
+#include "trace/window.h"
 
 namespace cresset::trace {
 
@@ -202,7 +203,7 @@ void Recorder::distinguish(const at::Scalar& value) { key_.push_back(bits_of(val
 
 bool Recorder::cached() {
   Key key(key_.data(), key_.size());
-  if (note_operator(mix(KeyHash()(key), constants_))) {
+  if (note_operator(mix(KeyHash()(key), constants_), operands_, numbers_)) {
     std::string where;
     {
       Unlocked unlocked(lock_);

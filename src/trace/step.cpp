@@ -29,6 +29,7 @@
 #include "trace/composite.h"
 #include "trace/hash.h"
 #include "trace/split.h"
+#include "trace/window.h"
 
 namespace cresset::trace {
 namespace {
@@ -37,10 +38,8 @@ constexpr size_t kMaxPending = 20000;   // nodes after which a window runs in an
 constexpr size_t kMaxPrograms = 512;
 constexpr int kSharedRuns = 4;            // after which a program of changing sizes is compiled for its own,
 constexpr double kSharedSeconds = 1e-4;   // if kernels that other sizes share take that long in it
-constexpr size_t kKnownWindows = 8;     // recent windows that a new one is compared with while it is recorded
 
 struct Trace {
-  uint64_t window = 1;
   size_t recorded = 0;          // results since the last execution
   int step_depth = 0;
   int backwards = 0;            // ended since the last execution
@@ -53,12 +52,6 @@ struct Trace {
   std::vector<composite::Reference> references;  // the user's, raised in every program; their modules are never freed
   bool watching = false;
   std::vector<std::shared_ptr<Program>> watched;
-
-  std::vector<uint64_t> operators;                    // of this window, by hash
-  std::vector<std::vector<uint64_t>> known_windows;   // of recent, different windows; the latest last
-  std::vector<const std::vector<uint64_t>*> like;     // those that began as this window does
-  bool diverged = false;
-  std::string where;
 };
 Trace& state() {
   static auto* t = new Trace;
@@ -167,28 +160,8 @@ mlir::OwningOpRef<mlir::ModuleOp> whole(const Graph& graph, composite::Report& r
 
 }  // namespace
 
-std::string (*location_hook)() = nullptr;
-
-uint64_t window_number() { return state().window; }
-
 void hold_buffers() { ++state().holders; }
 void release_buffers() { --state().holders; }
-
-bool note_operator(uint64_t hash) {
-  Trace& trace = state();
-  size_t position = trace.operators.size();
-  trace.operators.push_back(hash);
-  if (trace.diverged || !location_hook || trace.known_windows.empty()) return false;
-  if (position == 0)
-    for (const auto& window : trace.known_windows) trace.like.push_back(&window);
-  std::erase_if(trace.like, [&](const auto* window) { return position >= window->size() || (*window)[position] != hash; });
-  return trace.diverged = trace.like.empty();
-}
-
-void note_location(const Operator& op, std::string where) {
-  if (where.empty()) where = torch::autograd::get_current_graph_task_id() >= 0 ? "in a backward" : "";
-  state().where = std::string(op.name) + (where.empty() ? "" : " at " + where);
-}
 
 std::string composites() {
   if (!state().composites.empty()) return state().composites;
@@ -307,7 +280,7 @@ std::shared_ptr<Program> compiled(const Graph& graph, const std::vector<std::str
   auto start = std::chrono::steady_clock::now();
   composite::Report report;
   auto module = whole(graph, report);
-  CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), state().where, dump(*module, graph.hash), {}};
+  CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), noted_location(), dump(*module, graph.hash), {}};
   auto program = cpu::compile(*module, {.report = &report, .sizes_change = sizes_change});
   if (!program) TORCH_CHECK(false, "cresset: a program of ", graph.nodes.size(), " operators can't be compiled: ", llvm::toString(program.takeError()));
   compiles.add();
@@ -355,21 +328,10 @@ std::string stablehlo_text(const Graph& graph, bool custom_calls) {
 
 namespace {
 
-void end_window() {
-  Trace& trace = state();
-  trace.recorded = 0;
-  trace.backwards = 0;
-  auto& known = trace.known_windows;
-  if (!trace.operators.empty()) {
-    auto same = std::find(known.begin(), known.end(), trace.operators);
-    if (same != known.end()) known.erase(same);
-    known.push_back(std::move(trace.operators));
-    if (known.size() > kKnownWindows) known.erase(known.begin());
-  }
-  trace.operators.clear();
-  trace.like.clear();
-  trace.diverged = false;
-  trace.where.clear();
+void end_trace() {
+  state().recorded = 0;
+  state().backwards = 0;
+  end_window();
 }
 
 // A buffer that only the trace still holds may be overwritten by its cell's new value. `output_of`: each cell's.
@@ -414,22 +376,21 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
   alias_outputs(graph, cells, output_of);
   auto program = program_for(graph, true);
   note_run(program);
+  auto begun = take_early_run(program, graph.inputs);
 
   auto start = std::chrono::steady_clock::now();
   std::vector<void*> inputs, results;
   std::vector<BufferPtr> buffers;
-  std::vector<uint64_t> numbers(graph.inputs.size());
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    numbers[i] = graph.inputs[i]->number_bits();
-    inputs.push_back(graph.inputs[i]->buffer() ? graph.inputs[i]->buffer()->data() : static_cast<void*>(&numbers[i]));
-  }
+  for (const NodePtr& n : graph.inputs) inputs.push_back(n->data());
   try {
     for (size_t j = 0; j < outputs.size(); ++j) {
-      buffers.push_back(graph.aliased[j] >= 0 ? graph.inputs[graph.aliased[j]]->buffer() : Buffer::allocate(program->outputs()[j].bytes));
+      BufferPtr given = graph.aliased[j] >= 0 ? graph.inputs[graph.aliased[j]]->buffer() : begun ? begun->output(j) : nullptr;
+      buffers.push_back(given ? given : Buffer::allocate(program->outputs()[j].bytes));
       results.push_back(buffers.back()->data());
     }
     llvm::SaveAndRestore executing(trace.executing, true);
-    program->run(inputs.data(), results.data());
+    if (begun) begun->finish(inputs.data(), results.data());
+    else program->run(inputs.data(), results.data());
   } catch (const std::runtime_error& error) {
     // A kernel of a plugin failed. What was to be overwritten may be lost.
     if (std::any_of(graph.aliased.begin(), graph.aliased.end(), [](int a) { return a >= 0; }))
@@ -443,7 +404,7 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
   }
   trace.execute_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   executions.add();
-  ++trace.window;
+  note_executed(program, graph.inputs);
 
   std::vector<NodePtr> leaves;
   for (size_t j = 0; j < outputs.size(); ++j) leaves.push_back(NodeFactory::input(buffers[j], outputs[j].type()));
@@ -496,7 +457,7 @@ namespace {
 std::optional<c10::Error> run_pending() {
   // What is recorded on a capture's stand-ins belongs to the captured program.
   if (state().executing || capturing() || recording_body()) return std::nullopt;
-  auto at_exit = llvm::make_scope_exit(end_window);
+  auto at_exit = llvm::make_scope_exit(end_trace);
   std::vector<Cell*> cells;
   for (Cell* c = Cell::first(); c; c = c->next())
     if (c->pending() && c->failure().empty()) cells.push_back(c);

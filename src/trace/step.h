@@ -11,9 +11,6 @@
 
 namespace cresset::trace {
 
-/// Grows by one with each executed window.
-uint64_t window_number();
-
 class Cell;
 
 /// Called before an operator is recorded, while no value is held outside the cells: runs the trace if it has become long.
@@ -24,13 +21,6 @@ void note_recorded();
 /// Between these two somebody holds values without the lock: what runs meanwhile must not overwrite its inputs.
 void hold_buffers();
 void release_buffers();
-
-/// Notes an operator by hash; true if this is where the window first differs from all recent ones and `location_hook`
-/// should be asked (without the lock: it takes Python's) for the line, so that a recompile can name it.
-bool note_operator(uint64_t hash);
-void note_location(const Operator& op, std::string where);
-/// "file.py:12" of the running Python line outside PyTorch, or "". Set by the binding.
-extern std::string (*location_hook)();
 
 /// That integers lie outside [low, high) (`allowed` apart), in a program: indices, which compiled code clamps, and divisors.
 struct IndexCheck {

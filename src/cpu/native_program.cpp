@@ -1,0 +1,154 @@
+#include "cpu/native_program.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "runtime/profile.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+namespace {
+
+constexpr double kLeastSeconds = 0.3e-3;  // of one thread's work, below which a run does not begin early
+
+}  // namespace
+
+void ForeignCall::run(void* const* buffers) const {
+  std::vector<const void*> from;
+  std::vector<void*> to;
+  for (size_t i : operands) from.push_back(buffers[i]);
+  for (size_t i : results) to.push_back(buffers[i]);
+  kernel->run(from.data(), to.data());
+}
+
+void NativeProgram::add_launch(const NativeKernel& native, ArrayRef<Value> buffers, const BufferPlan& plan) {
+  const Kernel& kernel = native.kernel;
+  int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (Kernel::kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
+  launches_.push_back({native.entry(), kernel.tasks, kernel.parallel() ? grain : 0, kernel.scratch_bytes, table_.size(), kernel.cost});
+  add_buffers(buffers, plan);
+  if (!native.arguments.empty()) table_.push_back(const_cast<int64_t*>(native.arguments.data()));
+}
+
+void NativeProgram::add_foreign(ForeignCall call, ArrayRef<Value> buffers, const BufferPlan& plan) {
+  foreign_.push_back(std::make_unique<ForeignCall>(std::move(call)));
+  launches_.push_back({nullptr, 1, 0, 0, table_.size(), 0, foreign_.back().get()});
+  add_buffers(buffers, plan);
+}
+
+void NativeProgram::add_buffers(ArrayRef<Value> buffers, const BufferPlan& plan) {
+  for (Value v : buffers) {
+    Place place = plan.places.lookup(v);
+    if (place.kind == Place::Input) input_slots_.push_back({table_.size(), place.index});
+    if (place.kind == Place::Output) output_slots_.push_back({table_.size(), place.index});
+    if (place.kind == Place::Arena) arena_slots_.push_back({table_.size(), size_t(place.index), size_t(value_bytes(v))});
+    table_.push_back(place.kind == Place::Constant ? constants[place.index]->data() : nullptr);
+  }
+}
+
+void NativeProgram::place_temporaries(Arena& arena) {
+  if (arena.data() != arena_seen_ || is_guarded())
+    for (auto& [at, offset, bytes] : arena_slots_) table_[at] = arena.at(offset, bytes);
+  arena_seen_ = arena.data();
+}
+
+void NativeProgram::run(void* const* inputs, void* const* outputs) {
+  Arena arena(stats_.arena_bytes);
+  place_temporaries(arena);
+  run_from(0, 0, arena, inputs, outputs);
+}
+
+void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs) {
+  for (auto& [at, input] : input_slots_) table_[at] = inputs[input];
+  for (auto& [at, output] : output_slots_) table_[at] = outputs[output];
+  for (; next < launches_.size(); ++next, done = 0) {
+    if (!profiling) {
+      run(launches_[next], done);
+      continue;
+    }
+    auto start = std::chrono::steady_clock::now();
+    run(launches_[next], done);
+    profile(labels[next], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  for (const Copy& copy : copies) {
+    const void* from = copy.from.kind == Place::Input      ? inputs[copy.from.index]
+                       : copy.from.kind == Place::Output   ? outputs[copy.from.index]
+                       : copy.from.kind == Place::Constant ? constants[copy.from.index]->data()
+                                                           : arena.at(copy.from.index, copy.bytes);
+    std::memmove(outputs[copy.output], from, copy.bytes);
+  }
+}
+
+void NativeProgram::run(const Launch& launch, int64_t done) {
+  if (launch.foreign) return launch.foreign->run(&table_[launch.first]);
+  if (launch.grain) return parallel_for(launch.entry, &table_[launch.first], done, launch.tasks, launch.grain, launch.scratch_bytes);
+  void* scratch = thread_scratch(launch.scratch_bytes);
+  scribble(scratch, launch.scratch_bytes);
+  launch.entry(&table_[launch.first], 0, launch.tasks, scratch);
+}
+
+// Works on the program's own table: what a launch reads and writes is entered before its first task.
+class NativeProgram::Early final : public EarlyRun {
+ public:
+  Early(NativeProgram& program, EarlyInputs& inputs, size_t end)
+      : program_(program), inputs_(inputs), end_(end), arena_(program.stats_.arena_bytes), outputs_(program.outputs_.size()) {
+    program.place_temporaries(arena_);
+  }
+
+  void advance(const std::atomic<bool>& stop) override {
+    for (; next_ < end_; ++next_, done_ = 0) {
+      if (stop || (done_ == 0 && !enter_buffers())) return;
+      const Launch& launch = program_.launches_[next_];
+      void* scratch = thread_scratch(launch.scratch_bytes);
+      scribble(scratch, launch.scratch_bytes);
+      for (int64_t grain = launch.grain ? launch.grain : launch.tasks; done_ < launch.tasks; done_ = std::min(done_ + grain, launch.tasks)) {
+        if (stop) return;
+        launch.entry(&program_.table_[launch.first], done_, std::min(done_ + grain, launch.tasks), scratch);
+      }
+    }
+  }
+  BufferPtr output(size_t index) const override { return outputs_[index]; }
+  void finish(void* const* inputs, void* const* outputs) override { program_.run_from(next_, done_, arena_, inputs, outputs); }
+
+ private:
+  // False if an input is not known yet.
+  bool enter_buffers() {
+    uint32_t known = inputs_.known.load(std::memory_order_acquire);
+    size_t after = next_ + 1 < program_.launches_.size() ? program_.launches_[next_ + 1].first : program_.table_.size();
+    for (; input_slot_ < program_.input_slots_.size() && program_.input_slots_[input_slot_].first < after; ++input_slot_) {
+      auto [at, input] = program_.input_slots_[input_slot_];
+      if (inputs_.order[input] >= known) return false;
+      program_.table_[at] = inputs_.data[inputs_.order[input]];
+    }
+    for (; output_slot_ < program_.output_slots_.size() && program_.output_slots_[output_slot_].first < after; ++output_slot_) {
+      auto [at, output] = program_.output_slots_[output_slot_];
+      if (!outputs_[output]) outputs_[output] = Buffer::allocate(program_.outputs_[output].bytes);
+      program_.table_[at] = outputs_[output]->data();
+    }
+    return true;
+  }
+
+  NativeProgram& program_;
+  EarlyInputs& inputs_;
+  size_t next_ = 0, end_;  // launches
+  int64_t done_ = 0;       // tasks of the next one
+  size_t input_slot_ = 0, output_slot_ = 0;
+  Arena arena_;
+  std::vector<BufferPtr> outputs_;
+};
+
+std::unique_ptr<EarlyRun> NativeProgram::begin(EarlyInputs& inputs) {
+  // Not what overwrites inputs: it can't be taken back. Nor what a plugin runs, who may count its calls.
+  size_t end = 0, slot = 0;
+  double cost = 0;
+  for (; end < launches_.size() && !launches_[end].foreign; cost += launches_[end++].cost) {
+    size_t after = end + 1 < launches_.size() ? launches_[end + 1].first : table_.size();
+    bool overwrites = false;
+    for (; slot < output_slots_.size() && output_slots_[slot].first < after; ++slot) overwrites |= outputs_[output_slots_[slot].second].aliased >= 0;
+    if (overwrites) break;
+  }
+  if (cost * Kernel::kSecondsPerCost < kLeastSeconds || profiling || num_threads() == 1) return nullptr;
+  return std::make_unique<Early>(*this, inputs, end);
+}
+
+}  // namespace cresset::cpu

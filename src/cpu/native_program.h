@@ -1,0 +1,71 @@
+// A compiled program as it runs: a list of launches over one table of buffers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "composite/kernels.h"
+#include "cpu/kernel_cache.h"
+#include "cpu/plan.h"
+#include "runtime/arena.h"
+#include "runtime/program.h"
+#include "runtime/thread_pool.h"
+
+namespace cresset::cpu {
+
+/// A composite that somebody else runs; its operands and results are positions among the launch's buffers.
+struct ForeignCall {
+  std::unique_ptr<composite::Kernel> kernel;
+  std::vector<size_t> operands, results;
+  void run(void* const* buffers) const;
+};
+
+/// One kernel of the program; its buffers stand in the program's table from `first` on.
+struct Launch {
+  KernelFunction entry;
+  int64_t tasks;
+  int64_t grain;  // tasks a thread takes at a time; 0: the calling thread does all
+  size_t scratch_bytes;
+  size_t first;
+  double cost = 0;  // see Kernel::cost
+  const ForeignCall* foreign = nullptr;  // in place of `entry`
+};
+
+class NativeProgram final : public Program {
+ public:
+  void run(void* const* inputs, void* const* outputs) override;
+  std::unique_ptr<EarlyRun> begin(EarlyInputs& inputs) override;
+
+  void add_launch(const NativeKernel& native, llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
+  void add_foreign(ForeignCall call, llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
+
+  using Program::composites_;
+  using Program::inputs_;
+  using Program::outputs_;
+  using Program::stats_;
+  std::vector<std::shared_ptr<NativeKernel>> kernels;  // holds their code
+  std::vector<std::string> labels;                     // of the launches, for profiles
+  std::vector<Copy> copies;
+  std::vector<BufferPtr> constants;
+  int count() const { return int(launches_.size()); }
+
+ private:
+  class Early;
+  void add_buffers(llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
+  void place_temporaries(Arena& arena);
+  /// From launch `next` on, of whose tasks the first `done` have run.
+  void run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs);
+  void run(const Launch& launch, int64_t done);
+
+  std::vector<std::unique_ptr<ForeignCall>> foreign_;
+  std::vector<Launch> launches_;
+  std::vector<void*> table_;                                             // every launch's buffers, one after the other
+  std::vector<std::pair<size_t, int64_t>> input_slots_, output_slots_;   // position in the table; number of the input or output
+  std::vector<std::tuple<size_t, size_t, size_t>> arena_slots_;          // position in the table; offset in the arena, bytes
+  char* arena_seen_ = nullptr;                                           // what the table says
+};
+
+}  // namespace cresset::cpu
