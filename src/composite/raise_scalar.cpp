@@ -281,6 +281,7 @@ GradientMatch nearest_gradient(Value v, Value g, Value x) {
     else if (s.name == "aten.elu") match.parameters = {tidy(slope_at(1.0)), tidy(slope_at(-1.0) / std::exp(-1.0) / slope_at(1.0))};
     else if (s.name == "aten.softplus") match.parameters = {tidy(std::log(slope_at(0.5) / (1 - slope_at(0.5))) / 0.5)};
     else if (s.name == "aten.hardtanh") {
+      if (!llvm::all_of(*slope, [](double d) { return std::fabs(d) < kNear || std::fabs(d - 1) < kNear; })) continue;
       // The ends of the interval where the slope is 1.
       auto end = [&](double inside, double outside) {
         for (int i = 0; i < 60; ++i) (slope_at((inside + outside) / 2) > 0.5 ? inside : outside) = (inside + outside) / 2;

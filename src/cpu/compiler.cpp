@@ -53,9 +53,23 @@ std::string label_of(const Fusion& fusion) {
   return text;
 }
 
+// Types and attributes as text. Each is printed once, which is dear; equal layers share theirs.
+class Texts {
+ public:
+  template <class T>
+  StringRef of(T printed) {
+    std::string& text = texts_[printed.getAsOpaquePointer()];
+    if (text.empty()) llvm::raw_string_ostream(text) << printed << ' ';
+    return text;
+  }
+
+ private:
+  DenseMap<const void*, std::string> texts_;
+};
+
 // What a kernel computes, with its buffers numbered: equal text, equal code. Twelve equal layers compile their kernels once. Without `windows` it does not say where
 // slices begin, which is all that tells the steps of a recurrent layer apart.
-std::string content_of(const Fusion& fusion, const Slots& slots, bool windows = true) {
+std::string content_of(const Fusion& fusion, const Slots& slots, Texts& texts, bool windows = true) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << fusion.kind << '[';
@@ -64,21 +78,22 @@ std::string content_of(const Fusion& fusion, const Slots& slots, bool windows = 
   DenseMap<Value, int> numbers;
   auto name = [&](Value v) {
     if (numbers.count(v)) out << '%' << numbers[v];
-    else if (slots.has(v)) out << 'b' << slots.at(v) << ':' << v.getType();
-    else if (auto constant = v.getDefiningOp<ConstantOp>()) out << constant.getValue();
+    else if (slots.has(v)) out << 'b' << slots.at(v) << ':' << texts.of(v.getType());
+    else if (auto constant = v.getDefiningOp<ConstantOp>()) out << texts.of(Attribute(constant.getValue()));
     else out << '?';
     out << ' ';
   };
   std::function<void(Operation*)> describe = [&](Operation* op) {
     out << op->getName();
     if (auto slice = dyn_cast<SliceOp>(op); slice && !windows) llvm::interleave(slice.getStrides(), out, ",");
-    else out << op->getAttrDictionary();
-    out << op->getResultTypes() << '(';
+    else out << texts.of(Attribute(op->getAttrDictionary()));
+    for (Type t : op->getResultTypes()) out << texts.of(t);
+    out << '(';
     for (Value v : op->getOperands()) name(v);
     out << ')';
     for (Region& region : op->getRegions())
       for (Block& block : region) {
-        for (Value v : block.getArguments()) numbers[v] = numbers.size(), out << v.getType();
+        for (Value v : block.getArguments()) numbers[v] = numbers.size(), out << texts.of(v.getType());
         for (Operation& inner : block) describe(&inner);
       }
     for (Value v : op->getResults()) {
@@ -377,12 +392,13 @@ llvm::Expected<std::string> assembly_of_main(ModuleOp module, func::FuncOp main,
 llvm::Expected<Kernels> make_kernels(const std::vector<Fusion>& fusions, const Target& target, bool sizes_change, std::vector<std::string>& keys) {
   std::vector<std::string> shapes;
   std::map<std::string, std::set<std::string>> alike;
+  Texts texts;
   for (const Fusion& fusion : fusions) {
     Slots slots(fusion);
-    std::string content = content_of(fusion, slots);
+    std::string content = content_of(fusion, slots, texts);
     bool has_windows = llvm::any_of(fusion.roles, [](auto& role) { return isa<SliceOp>(role.first); });
     keys.push_back(kernel_key(content, target));
-    shapes.push_back(has_windows ? content_of(fusion, slots, false) : content);
+    shapes.push_back(has_windows ? content_of(fusion, slots, texts, false) : content);
     alike[shapes.back()].insert(keys.back());
   }
   KernelMaker maker(target, sizes_change);
