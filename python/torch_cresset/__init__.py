@@ -28,7 +28,8 @@ __version__ = "0.1.0"
 def counters():
     """Counts by name: "cresset::gelu" an operator recorded, "aten::gelu" one that fell back to the CPU, "cresset.compile",
     "cresset.execute" and "cresset.cache_hit" programs compiled, run and found compiled, "cresset.kernel_compile", "cresset.kernel_hit" and
-    "cresset.kernel_disk_hit" kernels compiled and found, in memory or on disk; "cresset.split" programs run in pieces because some of their
+    "cresset.kernel_disk_hit" kernels compiled and found, in memory or on disk; "cresset.begun_early" programs of which kernels ran while
+    they were recorded again, "cresset.begun_in_vain" such runs thrown away because something else was recorded; "cresset.split" programs run in pieces because some of their
     sizes keep changing, "cresset.kernel_shared" kernels that run the code of another size."""
     return _C.counters()
 
