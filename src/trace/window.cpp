@@ -23,7 +23,7 @@ struct Known {
   std::vector<uint32_t> order;       // of the program's inputs
   uint32_t leaves = 0;
   Known* followed_by = nullptr;
-  int in_vain = 0;  // early runs, since it last came as it was expected
+  int in_vain = 0;  // early runs, since it last was the same program twice
 };
 
 struct Window {
@@ -78,6 +78,7 @@ void remember(Known now) {
   auto same = std::find_if(w.known.begin(), w.known.end(), [&](const auto& known) { return known->operators == now.operators; });
   if (same != w.known.end()) {
     now.followed_by = (*same)->followed_by;
+    if (now.program != (*same)->program) now.in_vain = (*same)->in_vain;  // other results are wanted than the last time
     **same = std::move(now);
     std::rotate(same, same + 1, w.known.end());
   } else {
