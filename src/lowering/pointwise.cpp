@@ -36,6 +36,14 @@ Value comparison(Builder& b, Value x, Value y, Direction d) {
 }
 Value truth(Builder& b, Value x) { return b.convert(x, b.ops.getI1Type()); }
 
+// Whole numbers depend on how a quotient is rounded: of tensors of f16 and bf16 the CPU rounds each step, of a tensor and one number the last one only.
+template <class F>
+Value whole_quotient(Builder& b, F f, Value x, Value y) {
+  if (llvm::all_of(shape_of(y), [](int64_t d) { return d == 1; })) return elementwise(b, f, x, y);
+  auto narrow = [&](Value v) { return b.broadcast(narrowed(b, v), b.result_shape()); };
+  return f(narrow(x), narrow(y));
+}
+
 Value trunc_of(Builder& b, Value x) { return b.select(b.compare(Direction::LT, x, b.like(0, x)), b.create<hlo::CeilOp>(x), b.floor(x)); }
 
 }  // namespace
@@ -104,14 +112,12 @@ Value mul(Builder& b, Value self, Value other) { return elementwise(b, [&](Value
 Value mul_Scalar(Builder& b, Value self, Scalar other) { return elementwise(b, [&](Value x, Value y) { return b.mul(x, y); }, self, other); }
 Value div(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return b.div(x, y); }, self, other); }
 Value div_Scalar(Builder& b, Value self, Scalar other) { return elementwise(b, [&](Value x, Value y) { return b.div(x, y); }, self, other); }
+Value floor_divide(Builder& b, Value self, Value other) { return whole_quotient(b, [&](Value x, Value y) { return floor_quotient(b, x, y); }, self, other); }
 Value div_Tensor_mode(Builder& b, Value self, Value other, std::optional<llvm::StringRef> rounding_mode) {
-  return elementwise(b, [&](Value x, Value y) {
-    if (!rounding_mode) return b.div(x, y);
-    if (*rounding_mode == "floor") return floor_quotient(b, x, y);
-    return is_floating(x) ? trunc_of(b, b.div(x, y)) : b.div(x, y);
-  }, self, other);
+  if (!rounding_mode) return div(b, self, other);
+  if (*rounding_mode == "floor") return floor_divide(b, self, other);
+  return whole_quotient(b, [&](Value x, Value y) { return is_floating(x) ? trunc_of(b, b.div(x, y)) : b.div(x, y); }, self, other);
 }
-Value floor_divide(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return floor_quotient(b, x, y); }, self, other); }
 Value remainder(Builder& b, Value self, Value other) {
   return elementwise(b, [&](Value x, Value y) {
     Value r = b.create<hlo::RemOp>(x, y), zero = b.like(0, r);

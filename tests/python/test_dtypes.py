@@ -50,6 +50,17 @@ def test_images_of_integers_are_resized_on_the_cpu(mode, monkeypatch):
     assert f"aten::upsample_{mode}2d" in fallbacks()
 
 
+@pytest.mark.parametrize("mode", ["trunc", "floor"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_whole_quotients_are_exact(dtype, mode):
+    """Where a quotient is rounded to f16 or bf16 first, it may be another whole number."""
+    x, y = torch.randn(5000).mul(50).to(dtype), torch.randn(5000).to(dtype)
+    for other in (y, y[:1], y[0].clone(), y[:100].reshape(100, 1), 1.3, 3):
+        expected = torch.div(x, other, rounding_mode=mode)
+        actual = torch.div(x.to("cresset"), other.to("cresset") if isinstance(other, torch.Tensor) else other, rounding_mode=mode)
+        torch.testing.assert_close(actual.cpu(), expected, rtol=0, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("operator, kinds", operators())
 def test_mixtures_of_dtypes(operator, kinds):
     wrong = []
