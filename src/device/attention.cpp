@@ -33,7 +33,6 @@ int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor&
   return int64_t(compiling ? at::SDPBackend::math : at::SDPBackend::overrideable);
 }
 
-at::ScalarType statistics(const at::Tensor& t) { return t.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
 
 // Dense, with the dimensions in the query's order: mostly [batch, positions, heads, width] in memory. PyTorch's meta function says the same.
 trace::Layout output_layout(const at::Tensor& query, int64_t width) {
@@ -44,7 +43,7 @@ trace::Layout output_layout(const at::Tensor& query, int64_t width) {
   return shapes::permuted(sizes, order, query.scalar_type());
 }
 shapes::Layouts forward_layouts(const at::Tensor& query, const at::Tensor& value) {
-  return {output_layout(query, value.size(3)), shapes::contiguous({query.size(0), query.size(1), query.size(2)}, statistics(query))};
+  return {output_layout(query, value.size(3)), shapes::contiguous({query.size(0), query.size(1), query.size(2)}, shapes::statistics_type(query))};
 }
 
 using Forward = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, c10::SymInt, c10::SymInt, at::Tensor, at::Tensor, at::Tensor>;

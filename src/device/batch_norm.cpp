@@ -24,8 +24,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> batch_norm(const at::Tensor& inpu
   bool moves = training && running_mean && running_mean->defined() && running_var && running_var->defined();
   r.infer_layouts([&] {
     TORCH_CHECK(input.dim() >= 2, "batch_norm: expected an input of at least 2 dimensions, got ", input.sizes());
-    at::ScalarType statistics = input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    auto saved = shapes::contiguous({training ? input.size(1) : 0}, statistics);
+    auto saved = shapes::contiguous({training ? input.size(1) : 0}, shapes::statistics_type(input));
     shapes::Layouts layouts{shapes::like(input), saved, saved};
     if (moves) {
       layouts.push_back(shapes::like(*running_mean));

@@ -38,6 +38,12 @@ inline void check_approximation(const trace::Operator& op, c10::string_view appr
 inline void check_range(const trace::Operator& op, int64_t from, std::optional<int64_t> to) {
   TORCH_CHECK(!to || from < *to, op.name, ": expects 'from' to be less than 'to', but got from=", from, " >= to=", *to);
 }
+/// Raises eager's error for an interval that ends before it begins.
+inline void check_interval(const trace::Operator& op, double from, double to) {
+  TORCH_CHECK(from <= to, op.name, ": expects to return a [from, to) range, but found from=", from, " > to=", to);
+}
+/// Raises eager's error for what is no probability.
+inline void check_probability(const trace::Operator& op, double p) { TORCH_CHECK(0 <= p && p <= 1, op.name, ": expects p to be in [0, 1], but got p=", p); }
 /// Raises unless the tensors are integers or booleans.
 inline void check_integral(const trace::Operator& op, std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& t : tensors)

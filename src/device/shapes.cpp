@@ -60,10 +60,16 @@ Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> oper
 Layouts reduced(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim) {
   return of(at::meta::sum(meta(self), dim, keepdim, floating(self.scalar_type())));
 }
-Layouts with_positions(const at::Tensor& self, int64_t dim) {
+Layouts along(const at::Tensor& self, int64_t dim) {
   at::maybe_wrap_dim(dim, self.dim());
-  return {contiguous(self.sizes(), self.scalar_type()), contiguous(self.sizes(), at::kLong)};
+  return {contiguous(self.sizes(), self.scalar_type())};
 }
+Layouts with_positions(const at::Tensor& self, int64_t dim) {
+  Layouts layouts = along(self, dim);
+  layouts.push_back(contiguous(self.sizes(), at::kLong));
+  return layouts;
+}
+at::ScalarType statistics_type(const at::Tensor& self) { return self.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
 at::ScalarType floating(at::ScalarType dtype) { return at::isIntegralType(dtype, /*includeBool=*/true) ? at::typeMetaToScalarType(at::get_default_dtype()) : dtype; }
 
 Layouts where_self(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
@@ -146,7 +152,7 @@ Layouts embedding(const at::Tensor& weight, const at::Tensor& indices) {
 // As PyTorch's meta functions, which are Python: positions lie before heads in what is computed for rows and in gradients.
 Layouts _scaled_dot_product_flash_attention_for_cpu(const at::Tensor& query, const at::Tensor&, const at::Tensor&, double, bool, const std::optional<at::Tensor>&,
                                                     std::optional<double>) {
-  return {like(query), permuted(query.sizes().slice(0, 3), {0, 2, 1}, query.scalar_type() == at::kDouble ? at::kDouble : at::kFloat)};
+  return {like(query), permuted(query.sizes().slice(0, 3), {0, 2, 1}, statistics_type(query))};
 }
 Layouts _scaled_dot_product_flash_attention_for_cpu_backward(const at::Tensor&, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const at::Tensor&,
                                                              const at::Tensor&, double, bool, const std::optional<at::Tensor>&, std::optional<double>) {
@@ -202,7 +208,7 @@ Layouts _fused_rms_norm(const at::Tensor& input, at::IntArrayRef normalized_shap
   TORCH_CHECK(at::isFloatingType(input.scalar_type()), "rms_norm: expected a floating-point input, got ", input.scalar_type());
   at::DimVector outer(input.sizes());
   std::fill(outer.end() - inner, outer.end(), 1);
-  return {contiguous(input.sizes(), input.scalar_type()), contiguous(outer, input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat)};
+  return {contiguous(input.sizes(), input.scalar_type()), contiguous(outer, statistics_type(input))};
 }
 Layouts _fused_rms_norm_backward(const at::Tensor&, const at::Tensor& input, at::IntArrayRef, const at::Tensor&, const std::optional<at::Tensor>& weight,
                                  std::array<bool, 2> mask) {
@@ -319,16 +325,27 @@ Layouts _cdist_backward(const at::Tensor&, const at::Tensor& x1, const at::Tenso
   sizes.back() = x1.size(-1);
   return {contiguous(sizes, x1.scalar_type())};
 }
-Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size) {
-  TORCH_CHECK(output_size.size() == 2, "adaptive_avg_pool2d: output_size must be 2");
-  TORCH_CHECK(self.dim() == 3 || self.dim() == 4, "adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got ", self.sizes());
+// Of images of two or three dimensions, with channels and perhaps a batch before them.
+static void check_images(const char* name, int64_t dims, std::initializer_list<at::Tensor> all) {
+  int64_t rank = all.begin()->dim();
+  for (const at::Tensor& t : all)
+    TORCH_CHECK(t.dim() == rank && (rank == dims + 1 || rank == dims + 2), name, "(): Expected ", dims + 1, "D or ", dims + 2, "D tensor", all.size() > 1 ? "s" : "", ", but got ", t.sizes());
+}
+static Layouts adaptive_pool(const char* name, int64_t dims, const at::Tensor& self, at::IntArrayRef output_size) {
+  TORCH_CHECK(int64_t(output_size.size()) == dims, name, ": output_size must be ", dims);
+  check_images(name, dims, {self});
   at::DimVector sizes(self.sizes());
-  std::copy(output_size.begin(), output_size.end(), sizes.end() - 2);
+  std::copy(output_size.begin(), output_size.end(), sizes.end() - dims);
   return {contiguous(sizes, self.scalar_type())};
 }
+Layouts _adaptive_avg_pool2d(const at::Tensor& self, at::IntArrayRef output_size) { return adaptive_pool("adaptive_avg_pool2d", 2, self, output_size); }
+Layouts _adaptive_avg_pool3d(const at::Tensor& self, at::IntArrayRef output_size) { return adaptive_pool("adaptive_avg_pool3d", 3, self, output_size); }
 Layouts _adaptive_avg_pool2d_backward(const at::Tensor& grad_output, const at::Tensor& self) {
-  for (const at::Tensor& t : {grad_output, self})
-    TORCH_CHECK(t.dim() == self.dim() && (t.dim() == 3 || t.dim() == 4), "adaptive_avg_pool2d_backward(): Expected 3D or 4D tensors, but got ", t.sizes());
+  check_images("adaptive_avg_pool2d_backward", 2, {self, grad_output});
+  return {contiguous(self.sizes(), self.scalar_type())};
+}
+Layouts _adaptive_avg_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& self) {
+  check_images("adaptive_avg_pool3d_backward", 3, {self, grad_output});
   return {contiguous(self.sizes(), self.scalar_type())};
 }
 Layouts linear(const at::Tensor& input, const at::Tensor& weight, const std::optional<at::Tensor>& bias) {
@@ -345,18 +362,6 @@ Layouts linear_backward(const at::Tensor& self, const at::Tensor& grad_output, c
   auto bias = contiguous(weight.dim() == 2 ? weight.sizes().slice(0, 1) : at::IntArrayRef(), grad_output.scalar_type());
   return {mask[0] ? contiguous(self.sizes(), self.scalar_type()) : undefined(), mask[1] ? contiguous(weight.sizes(), weight.scalar_type()) : undefined(),
           mask[2] ? bias : undefined()};
-}
-Layouts _adaptive_avg_pool3d(const at::Tensor& self, at::IntArrayRef output_size) {
-  TORCH_CHECK(output_size.size() == 3, "adaptive_avg_pool3d: output_size must be 3");
-  TORCH_CHECK(self.dim() == 4 || self.dim() == 5, "adaptive_avg_pool3d(): Expected 4D or 5D tensor, but got ", self.sizes());
-  at::DimVector sizes(self.sizes());
-  std::copy(output_size.begin(), output_size.end(), sizes.end() - 3);
-  return {contiguous(sizes, self.scalar_type())};
-}
-Layouts _adaptive_avg_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& self) {
-  for (const at::Tensor& t : {grad_output, self})
-    TORCH_CHECK(t.dim() == self.dim() && (t.dim() == 4 || t.dim() == 5), "adaptive_avg_pool3d_backward(): Expected 4D or 5D tensors, but got ", t.sizes());
-  return {contiguous(self.sizes(), self.scalar_type())};
 }
 Layouts max_pool3d_with_indices(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
   TORCH_CHECK(self.dim() == 4 || self.dim() == 5, "max_pool3d(): Expected 4D or 5D tensor, but got ", self.sizes());

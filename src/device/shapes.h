@@ -18,8 +18,12 @@ trace::Layout undefined();
 Layouts elementwise(at::ScalarType dtype, std::initializer_list<at::Tensor> operands);
 /// A reduction of these dimensions, or of all, to floating numbers.
 Layouts reduced(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim);
-/// Of the same shape, with the position along one dimension that each element comes from.
+/// Of the same shape; raises if there is no such dimension.
+Layouts along(const at::Tensor& self, int64_t dim);
+/// The same, with the position along one dimension that each element comes from.
 Layouts with_positions(const at::Tensor& self, int64_t dim);
+/// The type in which statistics of rows and channels are kept: f64 or f32.
+at::ScalarType statistics_type(const at::Tensor& self);
 /// The type itself, or the default one for integers.
 at::ScalarType floating(at::ScalarType dtype);
 
