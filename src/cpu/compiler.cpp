@@ -1,7 +1,5 @@
 #include "cpu/compiler.h"
 
-#include <sys/mman.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -25,7 +23,6 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "runtime/arena.h"
-#include "runtime/profile.h"
 #include "runtime/thread_pool.h"
 
 namespace cresset::cpu {

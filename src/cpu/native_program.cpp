@@ -82,9 +82,7 @@ void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* cons
 void NativeProgram::run(const Launch& launch, int64_t done) {
   if (launch.foreign) return launch.foreign->run(&table_[launch.first]);
   if (launch.grain) return parallel_for(launch.entry, &table_[launch.first], done, launch.tasks, launch.grain, launch.scratch_bytes);
-  void* scratch = thread_scratch(launch.scratch_bytes);
-  scribble(scratch, launch.scratch_bytes);
-  launch.entry(&table_[launch.first], 0, launch.tasks, scratch);
+  run_alone(launch.entry, &table_[launch.first], 0, launch.tasks, launch.scratch_bytes);
 }
 
 // Works on the program's own table: what a launch reads and writes is entered before its first task.
@@ -99,11 +97,9 @@ class NativeProgram::Early final : public EarlyRun {
     for (; next_ < end_; ++next_, done_ = 0) {
       if (stop || (done_ == 0 && !enter_buffers())) return;
       const Launch& launch = program_.launches_[next_];
-      void* scratch = thread_scratch(launch.scratch_bytes);
-      scribble(scratch, launch.scratch_bytes);
       for (int64_t grain = launch.grain ? launch.grain : launch.tasks; done_ < launch.tasks; done_ = std::min(done_ + grain, launch.tasks)) {
         if (stop) return;
-        launch.entry(&program_.table_[launch.first], done_, std::min(done_ + grain, launch.tasks), scratch);
+        run_alone(launch.entry, &program_.table_[launch.first], done_, std::min(done_ + grain, launch.tasks), launch.scratch_bytes);
       }
     }
   }
@@ -114,7 +110,7 @@ class NativeProgram::Early final : public EarlyRun {
   // False if an input is not known yet.
   bool enter_buffers() {
     uint32_t known = inputs_.known.load(std::memory_order_acquire);
-    size_t after = next_ + 1 < program_.launches_.size() ? program_.launches_[next_ + 1].first : program_.table_.size();
+    size_t after = program_.end_of_buffers(next_);
     for (; input_slot_ < program_.input_slots_.size() && program_.input_slots_[input_slot_].first < after; ++input_slot_) {
       auto [at, input] = program_.input_slots_[input_slot_];
       if (inputs_.order[input] >= known) return false;
@@ -142,7 +138,7 @@ std::unique_ptr<EarlyRun> NativeProgram::begin(EarlyInputs& inputs) {
   size_t end = 0, slot = 0;
   double cost = 0;
   for (; end < launches_.size() && !launches_[end].foreign; cost += launches_[end++].cost) {
-    size_t after = end + 1 < launches_.size() ? launches_[end + 1].first : table_.size();
+    size_t after = end_of_buffers(end);
     bool overwrites = false;
     for (; slot < output_slots_.size() && output_slots_[slot].first < after; ++slot) overwrites |= outputs_[output_slots_[slot].second].aliased >= 0;
     if (overwrites) break;

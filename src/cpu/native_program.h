@@ -55,6 +55,8 @@ class NativeProgram final : public Program {
  private:
   class Early;
   void add_buffers(llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
+  /// Where the buffers of a launch end in the table.
+  size_t end_of_buffers(size_t launch) const { return launch + 1 < launches_.size() ? launches_[launch + 1].first : table_.size(); }
   void place_temporaries(Arena& arena);
   /// From launch `next` on, of whose tasks the first `done` have run.
   void run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs);

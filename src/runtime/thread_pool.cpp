@@ -37,11 +37,7 @@ std::atomic<bool> forked{false};
 
 void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes) {
   int count = num_threads();
-  if (count == 1 || end - begin <= grain || omp_in_parallel() || forked) {
-    void* scratch = thread_scratch(scratch_bytes);
-    scribble(scratch, scratch_bytes);
-    return kernel(buffers, begin, end, scratch);
-  }
+  if (count == 1 || end - begin <= grain || omp_in_parallel() || forked) return run_alone(kernel, buffers, begin, end, scratch_bytes);
   Part parts[kMostParts];
   int all = std::min(count, kMostParts);
   for (int i = 0; i < all; ++i) {
@@ -63,6 +59,12 @@ void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, in
       }
     }
   }
+}
+
+void run_alone(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, size_t scratch_bytes) {
+  void* scratch = thread_scratch(scratch_bytes);
+  scribble(scratch, scratch_bytes);
+  kernel(buffers, begin, end, scratch);
 }
 
 void set_num_threads(int count) { threads() = std::max(1, count); }

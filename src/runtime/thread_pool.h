@@ -14,6 +14,9 @@ using KernelFunction = void (*)(void* const* buffers, int64_t begin, int64_t end
 /// the first one, run on the calling thread alone.
 void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes);
 
+/// Runs them on the calling thread alone, with its own scratch memory.
+void run_alone(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, size_t scratch_bytes);
+
 /// 1 runs everything on the calling thread. The default is CRESSET_THREADS, or else OpenMP's: OMP_NUM_THREADS, or the processors this process may use.
 void set_num_threads(int threads);
 int num_threads();

@@ -153,11 +153,10 @@ std::unique_ptr<EarlyRun> take_early_run(const std::shared_ptr<Program>& program
   static Counter taken("cresset.begun_early");
   Window& w = window();
   if (!w.run) return nullptr;
-  EarlyRunner::get().stop();
   bool same = program == w.expected->program;
   for (size_t i = 0; same && i < inputs.size(); ++i) same = inputs[i]->mark() == w.mark && inputs[i]->number_in_window() == w.inputs.order[i];
-  if (same) taken.add();
-  else drop_early_run();
+  if (!same) drop_early_run();
+  else EarlyRunner::get().stop(), taken.add();
   return std::move(w.run);
 }
 
