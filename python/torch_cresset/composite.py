@@ -225,16 +225,21 @@ class _autocast:
             context.__exit__(*error)
 
 
+# Without the second one no view would know of what it is a view, and the gradient would pass by what is written to it.
+_AUTOGRAD = (torch._C.DispatchKey.AutogradFunctionality, torch._C.DispatchKey.ADInplaceOrView)
+
+
 @contextlib.contextmanager
 def _seen_by_autograd():
     """Below a TorchDispatchMode autograd sees nothing: gradients would be zero, and nobody would say so."""
-    key = torch._C.DispatchKey.AutogradFunctionality
-    before = torch._C._dispatch_tls_is_dispatch_key_excluded(key)
-    torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
+    before = [torch._C._dispatch_tls_is_dispatch_key_excluded(key) for key in _AUTOGRAD]
+    for key in _AUTOGRAD:
+        torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
     try:
         yield
     finally:
-        torch._C._dispatch_tls_set_dispatch_key_excluded(key, before)
+        for key, excluded in zip(_AUTOGRAD, before):
+            torch._C._dispatch_tls_set_dispatch_key_excluded(key, excluded)
 
 
 _DEVICES = ("cpu", "cresset")  # that autocast is taken over from

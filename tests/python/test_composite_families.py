@@ -162,6 +162,24 @@ def test_1_gradients_of_nested_composites_of_one_s_own(road):
     assert all(g.count_nonzero() for g in eager[1])
 
 
+@pytest.mark.parametrize("road", ["export", "device", "compile"])
+def test_1_gradients_pass_through_what_is_written_in_place(road):
+    def plain(x):
+        y = x * 1.5
+        y[0] = y[0] * 2
+        return y * x
+
+    doubled = torch_cresset.composite(f"acme.doubled_{road}")(plain)  # whose gradient nobody has recorded yet
+    (x, _), both = leaves(), all_results
+    eager = [t.detach() for t in both(plain)(x)]
+    if road == "export":
+        ours = [torch.from_numpy(r.copy()) for r in execute(torch_cresset.stablehlo(both(doubled), x), [x.detach().numpy()])]
+    else:
+        f = torch.compile(doubled, backend="cresset", fullgraph=True) if road == "compile" else doubled
+        ours = both(f)(leaves("cresset")[0])
+    assert_same(ours, eager)
+
+
 # 2. Residue and purity: markers or calls stay behind; nested regions are refused.
 
 def opt(text, *options):
