@@ -8,11 +8,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-// Equal parts of at most `most`, each a multiple of `unit`.
-int64_t equal_part(int64_t n, int64_t most, int64_t unit) {
-  return std::max(unit, round_up(ceil_div(n, ceil_div(n, std::max(most, unit))), unit));
-}
-
 // The tile that computes the least that nobody wants beyond the ends of C: fewer rows by more vectors than usual (128 rows are 22 times six, 12 are twice eight), or a
 // narrower panel for the last columns (49 are 48 and half a vector), which is more code.
 Panels best_panels(KernelEmitter& k, const MatmulSpec& s) {

@@ -12,7 +12,9 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8;
-constexpr int64_t kBytesOfTask = 128 << 10;
+// Of weights in a task, half of L2 or less, and of the rows that stay in L1 beside a few columns.
+int64_t bytes_of_task(const Target& target) { return (target.registers == 32 ? 256 : 128) << 10; }
+int64_t bytes_of_rows(const Target& target) { return (target.registers == 32 ? 32 : 24) << 10; }
 
 class ThinEmitter {
  public:
@@ -30,11 +32,17 @@ class ThinEmitter {
     // Memory is fastest at one stream: no more columns at once than the arithmetic needs.
     columns_ = std::min<int64_t>(registers / rows_, !is_beyond_l2() ? 8 : s_.m > 2 ? 3 : 1);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
-    block_ = pitch_ = round_up(std::clamp<int64_t>(kBytesOfTask / bytes_of_column, 1, s_.n), columns_);
+    block_ = pitch_ = round_up(std::clamp<int64_t>(bytes_of_task(k_.target) / bytes_of_column, 1, s_.n), columns_);
+    part_ = equal_part(s_.k, bytes_of_rows(k_.target) / (rows_ * element_bytes(s_.a_type)), 64);
     run([&](IR batch, IR n0, IR count) {
-      // The few rows stay in L1, or near, and the task's columns in L2 until all rows have met them.
+      // A part of the few rows stays in L1, and the task's columns in L2 until all rows have met them.
       k_.loop(k_.i64(0), k_.i64(s_.m), rows_, [&](IR m) {
-        k_.loop(k_.i64(0), count, columns_, [&](IR n) { sums(batch, m, n0, n); });
+        auto add_part = [&](IR k0, int64_t length) {
+          k_.loop(k_.i64(0), count, columns_, [&](IR n) { sums(batch, m, n0, n, k0, length); });
+        };
+        int64_t last = (ceil_div(s_.k, part_) - 1) * part_;
+        k_.loop(k_.i64(0), k_.i64(last), part_, [&](IR k0) { add_part(k0, part_); });
+        add_part(k_.i64(last), s_.k - last);
       });
     });
   }
@@ -42,9 +50,8 @@ class ThinEmitter {
     int64_t registers = k_.target.registers == 32 ? 24 : 12, line = 64 / element_bytes(s_.b_type);
     vectors_ = std::max<int64_t>(line / p_.lanes, 2);
     rows_ = ceil_div(s_.m, ceil_div(s_.m, std::max<int64_t>(registers / vectors_, 1)));
-    // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways, unless all rows of A use a line together.
-    bool together = k_.target.registers == 32 && rows_ == s_.m;
-    depth_ = together || row_of_b() * element_bytes(s_.b_type) % 4096 ? 16 : 8;
+    // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways.
+    depth_ = k_.target.registers == 32 || row_of_b() * element_bytes(s_.b_type) % 4096 == 0 ? 8 : 16;
     // Long parts of rows are what memory is fastest at; else the sums stay in L1 or near.
     int64_t most = is_beyond_l2() ? 8192 : 2048;
     int64_t parts = round_up(ceil_div(s_.n, most), s_.batch < num_threads() ? num_threads() : 1);
@@ -103,14 +110,14 @@ class ThinEmitter {
     int64_t line = 64 / element_bytes(s_.b_type), step = vectors_ * p_.lanes;
     IR whole = k_.mul(b_.CreateUDiv(count, k_.i64(step)), step);
     // So many rows at once are more than the hardware follows. Their lines are asked for between the multiply-adds, because a burst would fill the buffers of misses; at the end of the part
-    // those of the next rows. Tiles of 16 registers are through with a line too soon to wait for L2.
-    bool from_memory = is_beyond_l2() && k_.target.registers == 32;
+    // those of the next rows.
+    int64_t ahead = k_.target.registers == 32 ? 8 : 4;
     k_.loop(k_.i64(0), whole, step, [&](IR n) {
-      IR next = k_.add(n, k_.i64((from_memory ? 16 : 4) * line)), is_beyond = b_.CreateICmpSGE(next, whole);
+      IR next = k_.add(n, k_.i64(ahead * line)), is_beyond = b_.CreateICmpSGE(next, whole);
       IR k = b_.CreateSelect(is_beyond, k_.add(k0, k_.i64(depth)), k0);
       next = b_.CreateSelect(is_beyond, b_.CreateSub(next, whole), next);
       add_to_all(n, vectors_, p_.lanes, [&](int64_t d) {
-        for (int64_t j = 0; j < step; j += line) p_.prefetch_b(batch, k_.add(k, k_.i64(d)), b_.CreateAdd(n0, k_.add(next, k_.i64(j))), from_memory ? 2 : 1);
+        for (int64_t j = 0; j < step; j += line) p_.prefetch_b(batch, k_.add(k, k_.i64(d)), b_.CreateAdd(n0, k_.add(next, k_.i64(j))));
       });
     });
     k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes, nullptr); });
@@ -134,7 +141,8 @@ class ThinEmitter {
 
   IR sum_at(IR m, IR n) { return b_.CreateInBoundsGEP(p_.type, k_.scratch(), b_.CreateAdd(k_.mul(m, pitch_), n)); }
 
-  void sums(IR batch, IR m, IR n0, IR n) {
+  // Adds the products of `length` elements along K, from k0 on.
+  void sums(IR batch, IR m, IR n0, IR n, IR k0, int64_t length) {
     IRs rows, columns;
     for (int64_t i = 0; i < rows_; ++i) rows.push_back(k_.min(k_.add(m, k_.i64(i)), k_.i64(s_.m - 1)));
     for (int64_t j = 0; j < columns_; ++j) columns.push_back(k_.min(b_.CreateAdd(n0, k_.add(n, k_.i64(j))), k_.i64(s_.n - 1)));
@@ -158,29 +166,34 @@ class ThinEmitter {
     };
     int64_t width = p_.lanes * p_.depth, line = std::max<int64_t>(64 / element_bytes(s_.b_type) / width, 1);  // elements of a vector, vectors of a line
     auto multiply = [&](int64_t from, int64_t to, int64_t vectors, IRs init) {
-      return k_.loop(k_.i64(from), k_.i64(to), std::max<int64_t>(width * vectors, 1), init, [&](IR k, ArrayRef<IR> sums) {
-        if (vectors == line && is_beyond_l2()) prefetch_columns(batch, m, k, n0, n);
+      return k_.loop(k_.i64(from), k_.i64(to), std::max<int64_t>(width * vectors, 1), init, [&](IR at, ArrayRef<IR> sums) {
+        IR k = b_.CreateAdd(k0, at);
+        if (vectors == line && is_beyond_l2()) prefetch_columns(batch, m, k0, length, at, n0, n);
         IRs next(sums.begin(), sums.end());
         for (int64_t v = 0; v < vectors; ++v) next = add(k_.add(k, k_.i64(v * width)), true, next);
         return vectors ? next : add(k, false, next);
       });
     };
-    int64_t lines = s_.k / (line * width) * line * width, whole = s_.k / width * width;
+    int64_t lines = length / (line * width) * line * width, whole = length / width * width;
     IRs totals, vectors(rows_ * columns_, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)));
     vectors = multiply(0, lines, line, vectors);
     if (lines < whole) vectors = multiply(lines, whole, 1, vectors);
     totals = k_.sums_of(vectors, p_.lanes);
-    if (whole < s_.k) totals = multiply(whole, s_.k, 0, totals);
+    if (whole < length) totals = multiply(whole, length, 0, totals);
     for (int64_t j = 0; j < columns_; ++j)
-      for (int64_t i = 0; i < rows_; ++i) b_.CreateStore(totals[j * rows_ + i], sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j))));
+      for (int64_t i = 0; i < rows_; ++i) {
+        IR total = totals[j * rows_ + i], address = sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j)));
+        if (part_ < s_.k) total = b_.CreateSelect(b_.CreateICmpEQ(k0, k_.i64(0)), total, b_.CreateFAdd(b_.CreateLoad(total->getType(), address), total));
+        b_.CreateStore(total, address);
+      }
   }
 
   // Asks for the next task's columns, each step for its share, so that memory is busy all the time: in the order in which they lie, as one stream, although several are read;
   // and up to L2, as L1 has too few lines under way for memory, and next to eight rows of A no room for what is not read yet.
-  void prefetch_columns(IR batch, IR m, IR k, IR n0, IR n) {
-    int64_t lines = ceil_div(columns_, ceil_div(s_.m, rows_));
-    IR group = b_.CreateUDiv(m, k_.i64(rows_)), step = b_.CreateUDiv(k_.add(k_.mul(group, block_), n), k_.i64(columns_));
-    IR first = k_.mul(k_.add(k_.mul(step, s_.k), k), lines), next = b_.CreateAdd(n0, k_.i64(block_));
+  void prefetch_columns(IR batch, IR m, IR k0, int64_t length, IR k, IR n0, IR n) {
+    int64_t lines = ceil_div(columns_, ceil_div(s_.m, rows_)), steps = block_ / columns_;
+    IR group = b_.CreateUDiv(m, k_.i64(rows_)), before = k_.mul(k_.add(k_.mul(group, s_.k), k0), steps), step = b_.CreateUDiv(n, k_.i64(columns_));
+    IR first = k_.mul(b_.CreateAdd(before, b_.CreateAdd(k_.mul(step, length), k)), lines), next = b_.CreateAdd(n0, k_.i64(block_));
     for (int64_t i = 0; i < lines; ++i) {
       IR at = k_.add(first, k_.i64(i * 64 / element_bytes(s_.b_type)));
       p_.prefetch_b(batch, b_.CreateURem(at, k_.i64(s_.k)), b_.CreateAdd(next, b_.CreateUDiv(at, k_.i64(s_.k))), 2);
@@ -203,6 +216,7 @@ class ThinEmitter {
   const MatmulSpec& s_;
   Panels p_;
   int64_t rows_ = 1, columns_ = 1, vectors_ = 1, depth_ = 1;  // of a step
+  int64_t part_ = 1;               // elements along K, of which the rows' stay in L1
   int64_t block_ = 1, pitch_ = 1;  // columns of a task, from one row of its sums to the next
   int64_t widened_ = 0;            // where in scratch, behind the sums, elements of A are that had to be widened
 };

@@ -100,7 +100,7 @@
 
 // Eight rows of bf16 by weights along N: their elements are widened before, not in the loop over columns.
 // ALONG-NOT: vpbroadcastd %{{[er].*}}, %zmm
-// ALONG-COUNT-256: vfmadd{{.*}}zmm
+// ALONG-COUNT-128: vfmadd{{.*}}zmm
 // ALONG-NOT: vpbroadcastd %{{[er].*}}, %zmm
 
 // The sums of four rows and what they are made of fit into the registers.

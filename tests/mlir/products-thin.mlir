@@ -14,11 +14,11 @@ func.func @main(%a0: tensor<1x70xf32>, %b0: tensor<70x301xf32>, %a1: tensor<2x10
     %a21: tensor<3x2x64xf32>, %b21: tensor<3x20x64xf32>, %a22: tensor<3x20x64xf32>, %b22: tensor<3x64x1xf32>, %a23: tensor<70x13xf32>, %b23: tensor<70x20xf32>,
     %a24: tensor<30x109xf32>, %b24: tensor<30x20xf32>, %a25: tensor<3x70xf64>, %b25: tensor<30x70xf64>, %a26: tensor<3x70xf64>, %b26: tensor<70x30xf64>,
     %a27: tensor<9x70xf64>, %b27: tensor<30x70xf64>, %a28: tensor<9x70xf64>, %b28: tensor<70x30xf64>,
-    %a29: tensor<5x30xf32>, %b29: tensor<30x1024xf32>, %a30: tensor<14x35xf32>, %b30: tensor<35x2100xf32>)
+    %a29: tensor<5x30xf32>, %b29: tensor<30x1024xf32>, %a30: tensor<14x35xf32>, %b30: tensor<35x2100xf32>, %a31: tensor<16x1601xf32>, %b31: tensor<23x1601xf32>)
     -> (tensor<1x301xf32>, tensor<2x35xf32>, tensor<3x20xf32>, tensor<4x50xf32>, tensor<5x300xf32>, tensor<7x23xf32>, tensor<8x270xf32>, tensor<11x60xf32>,
       tensor<16x30xf32>, tensor<1x40xf32>, tensor<4x25xf32>, tensor<6x20xf32>, tensor<8x50xf32>, tensor<10x33xf32>, tensor<32x35xf32>, tensor<61x1xf32>,
       tensor<61xf32>, tensor<61x3xf32>, tensor<37x8xf32>, tensor<37x5xf32>, tensor<3x1x20xf32>, tensor<3x2x20xf32>, tensor<3x20x1xf32>, tensor<13x20xf32>,
-      tensor<109x20xf32>, tensor<3x30xf64>, tensor<3x30xf64>, tensor<9x30xf64>, tensor<9x30xf64>, tensor<5x1024xf32>, tensor<14x2100xf32>) {
+      tensor<109x20xf32>, tensor<3x30xf64>, tensor<3x30xf64>, tensor<9x30xf64>, tensor<9x30xf64>, tensor<5x1024xf32>, tensor<14x2100xf32>, tensor<16x23xf32>) {
   %0 = stablehlo.dot_general %a0, %b0, contracting_dims = [1] x [0] : (tensor<1x70xf32>, tensor<70x301xf32>) -> tensor<1x301xf32>
   %1 = stablehlo.dot_general %a1, %b1, contracting_dims = [1] x [0] : (tensor<2x101xf32>, tensor<101x35xf32>) -> tensor<2x35xf32>
   %2 = stablehlo.dot_general %a2, %b2, contracting_dims = [1] x [0] : (tensor<3x66xf32>, tensor<66x20xf32>) -> tensor<3x20xf32>
@@ -53,9 +53,10 @@ func.func @main(%a0: tensor<1x70xf32>, %b0: tensor<70x301xf32>, %a1: tensor<2x10
   %28 = stablehlo.dot_general %a28, %b28, contracting_dims = [1] x [0] : (tensor<9x70xf64>, tensor<70x30xf64>) -> tensor<9x30xf64>
   %29 = stablehlo.dot_general %a29, %b29, contracting_dims = [1] x [0] : (tensor<5x30xf32>, tensor<30x1024xf32>) -> tensor<5x1024xf32>
   %30 = stablehlo.dot_general %a30, %b30, contracting_dims = [1] x [0] : (tensor<14x35xf32>, tensor<35x2100xf32>) -> tensor<14x2100xf32>
-  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30 :
+  %31 = stablehlo.dot_general %a31, %b31, contracting_dims = [1] x [1] : (tensor<16x1601xf32>, tensor<23x1601xf32>) -> tensor<16x23xf32>  // in parts along K
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31 :
       tensor<1x301xf32>, tensor<2x35xf32>, tensor<3x20xf32>, tensor<4x50xf32>, tensor<5x300xf32>, tensor<7x23xf32>, tensor<8x270xf32>, tensor<11x60xf32>,
       tensor<16x30xf32>, tensor<1x40xf32>, tensor<4x25xf32>, tensor<6x20xf32>, tensor<8x50xf32>, tensor<10x33xf32>, tensor<32x35xf32>, tensor<61x1xf32>,
       tensor<61xf32>, tensor<61x3xf32>, tensor<37x8xf32>, tensor<37x5xf32>, tensor<3x1x20xf32>, tensor<3x2x20xf32>, tensor<3x20x1xf32>, tensor<13x20xf32>,
-      tensor<109x20xf32>, tensor<3x30xf64>, tensor<3x30xf64>, tensor<9x30xf64>, tensor<9x30xf64>, tensor<5x1024xf32>, tensor<14x2100xf32>
+      tensor<109x20xf32>, tensor<3x30xf64>, tensor<3x30xf64>, tensor<9x30xf64>, tensor<9x30xf64>, tensor<5x1024xf32>, tensor<14x2100xf32>, tensor<16x23xf32>
 }
