@@ -1,18 +1,32 @@
 """Takes out of first calls what Dynamo spends there besides tracing.
 
 Python's garbage collector walks all objects again and again while Dynamo makes new ones, next to none of which become garbage before it is done and collects them itself
-(torch._dynamo.config.run_gc_after_compile). And for each operator Dynamo looks up the function that its line stands in, for which it cuts whole source files into tokens, also
-where the only reader, the log of TORCH_LOGS=trace_call, is off.
+(torch._dynamo.config.run_gc_after_compile). For each operator Dynamo looks up the function that its line stands in, for which it cuts whole source files into tokens, also
+where the only reader, the log of TORCH_LOGS=trace_call, is off. And the operators that PyTorch registers while Dynamo imports
+modules look up where they are written, for which Python resolves the files of all modules.
 """
 
 import contextlib
 import gc
 import logging
+import sys
 
 from torch._dynamo import output_graph, symbolic_convert
 from torch._dynamo.callback import callback_handler
+from torch._library import utils as library
 
 _until_compiled = contextlib.ExitStack()
+
+
+def _caller(stacklevel):
+    """As PyTorch's, of the frame itself."""
+    frame = sys._getframe(stacklevel)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _replace(module, name, function):
+    _until_compiled.callback(setattr, module, name, getattr(module, name))
+    setattr(module, name, function)
 
 
 def _begin(_):
@@ -20,8 +34,8 @@ def _begin(_):
         gc.disable()
         _until_compiled.callback(gc.enable)
     if not output_graph.trace_call_log.isEnabledFor(logging.DEBUG):
-        _until_compiled.callback(setattr, symbolic_convert, "get_funcname", symbolic_convert.get_funcname)
-        symbolic_convert.get_funcname = lambda filename, line: None
+        _replace(symbolic_convert, "get_funcname", lambda filename, line: None)
+    _replace(library, "get_source", _caller)
 
 
 def _end(_):

@@ -10,6 +10,7 @@ import sys
 
 import torch
 import yaml
+from torch._library import utils as library
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
@@ -143,3 +144,16 @@ def test_who_logs_calls_sees_the_names_of_functions():
         logger.removeHandler(handler)
         torch._logging.set_logs()
     assert any("TRACE FX call exp" in line and "test_who_logs_calls_sees_the_names_of_functions.named)" in line for line in lines), lines
+
+
+def test_an_operator_registered_while_dynamo_traces_knows_its_place():
+    places, plain = [], library.get_source
+
+    def note(module, inputs):
+        assert library.get_source is not plain
+        places.extend((library.get_source(1), plain(1)))  # of the same line
+        return module.forward
+
+    first_calls.shorten()
+    torch.compile(lambda x: x.exp() + 5, backend=note)(torch.randn(4))
+    assert len(places) == 2 and places[0] == places[1] and library.get_source is plain
