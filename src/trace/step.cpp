@@ -24,6 +24,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/SaveAndRestore.h"
 #include "llvm/Support/raw_ostream.h"
+#include "runtime/environment.h"
 #include "trace/capture.h"
 #include "trace/cell.h"
 #include "trace/composite.h"
@@ -127,10 +128,7 @@ std::string dump(mlir::ModuleOp module, const std::string& hash) {
 }
 
 // CRESSET_RAISE=0 leaves decomposed operators as they are.
-bool raises() {
-  const char* text = std::getenv("CRESSET_RAISE");
-  return !text || std::string_view(text) != "0";
-}
+bool raises() { return !is_switched_off("CRESSET_RAISE"); }
 
 composite::Selection selection_of(const std::string& text, std::vector<std::string>* warnings = nullptr) {
   try {

@@ -3,9 +3,9 @@
 #include <torch/csrc/autograd/graph_task.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "runtime/early_runner.h"
+#include "runtime/environment.h"
 #include "trace/capture.h"
 #include "trace/composite.h"
 
@@ -48,10 +48,7 @@ Window& window() {
 }
 
 bool early_runs_wanted() {
-  static const bool wanted = [] {
-    const char* text = std::getenv("CRESSET_EARLY");
-    return !text || std::string_view(text) != "0";
-  }();
+  static const bool wanted = !is_switched_off("CRESSET_EARLY");
   return wanted;
 }
 

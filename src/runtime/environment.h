@@ -1,0 +1,15 @@
+// Switches that the environment sets.
+#pragma once
+
+#include <cstdlib>
+#include <string_view>
+
+namespace cresset {
+
+/// Whether the variable is 0, which turns off what is on otherwise.
+inline bool is_switched_off(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text && std::string_view(text) == "0";
+}
+
+}  // namespace cresset
