@@ -193,7 +193,8 @@ def iree(row, threads):
     def call():
         if not main:
             binary = iree.compiler.compile_str(text, input_type="stablehlo", target_backends=["llvm-cpu"],
-                                               extra_args=["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3"])
+                                               extra_args=["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3",
+                                                           "--iree-llvmcpu-stack-allocation-limit=1048576"])  # as attention needs with AVX-512
             main.append(iree.runtime.load_vm_module(iree.runtime.VmModule.copy_buffer(config.vm_instance, binary), config).main)
         return main[0](*inputs)
 
