@@ -28,7 +28,7 @@ class ThinEmitter {
  private:
   void by_dot_products() {
     int64_t registers = k_.target.registers == 32 ? 24 : 12;
-    rows_ = ceil_div(s_.m, ceil_div(s_.m, registers / 3));
+    rows_ = equal_part(s_.m, registers / 3, 1);
     // Memory is fastest at one stream: no more columns at once than the arithmetic needs.
     columns_ = std::min<int64_t>(registers / rows_, !is_beyond_l2() ? 8 : s_.m > 2 ? 3 : 1);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
@@ -40,16 +40,16 @@ class ThinEmitter {
         auto add_part = [&](IR k0, int64_t length) {
           k_.loop(k_.i64(0), count, columns_, [&](IR n) { sums(batch, m, n0, n, k0, length); });
         };
-        int64_t last = (ceil_div(s_.k, part_) - 1) * part_;
-        k_.loop(k_.i64(0), k_.i64(last), part_, [&](IR k0) { add_part(k0, part_); });
-        add_part(k_.i64(last), s_.k - last);
+        int64_t whole = part_ < s_.k ? s_.k / part_ * part_ : 0;
+        if (whole) k_.loop(k_.i64(0), k_.i64(whole), part_, [&](IR k0) { add_part(k0, part_); });
+        if (whole < s_.k) add_part(k_.i64(whole), s_.k - whole);
       });
     });
   }
   void by_rows_of_b() {
     int64_t registers = k_.target.registers == 32 ? 24 : 12, line = 64 / element_bytes(s_.b_type);
     vectors_ = std::max<int64_t>(line / p_.lanes, 2);
-    rows_ = ceil_div(s_.m, ceil_div(s_.m, std::max<int64_t>(registers / vectors_, 1)));
+    rows_ = equal_part(s_.m, registers / vectors_, 1);
     // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways.
     depth_ = k_.target.registers == 32 || row_of_b() * element_bytes(s_.b_type) % 4096 == 0 ? 8 : 16;
     // Long parts of rows are what memory is fastest at; else the sums stay in L1 or near.
