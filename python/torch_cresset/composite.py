@@ -225,21 +225,13 @@ class _autocast:
             context.__exit__(*error)
 
 
-# Without the second one no view would know of what it is a view, and the gradient would pass by what is written to it.
-_AUTOGRAD = (torch._C.DispatchKey.AutogradFunctionality, torch._C.DispatchKey.ADInplaceOrView)
-
-
 @contextlib.contextmanager
 def _seen_by_autograd():
-    """Below a TorchDispatchMode autograd sees nothing: gradients would be zero, and nobody would say so."""
-    before = [torch._C._dispatch_tls_is_dispatch_key_excluded(key) for key in _AUTOGRAD]
-    for key in _AUTOGRAD:
-        torch._C._dispatch_tls_set_dispatch_key_excluded(key, False)
-    try:
+    """Below a TorchDispatchMode autograd sees nothing: gradients would be zero, and nobody would say so. Nor would a view know of what it is one, so that the gradient
+    would pass by what is written to it."""
+    seen, keys = torch._C._SetExcludeDispatchKeyGuard, torch._C.DispatchKey
+    with seen(keys.AutogradFunctionality, False), seen(keys.ADInplaceOrView, False):
         yield
-    finally:
-        for key, excluded in zip(_AUTOGRAD, before):
-            torch._C._dispatch_tls_set_dispatch_key_excluded(key, excluded)
 
 
 _DEVICES = ("cpu", "cresset")  # that autocast is taken over from

@@ -2,8 +2,8 @@
 
 Python's garbage collector walks all objects again and again while Dynamo makes new ones, next to none of which become garbage before it is done and collects them itself
 (torch._dynamo.config.run_gc_after_compile). For each operator Dynamo looks up the function that its line stands in, for which it cuts whole source files into tokens, also
-where the only reader, the log of TORCH_LOGS=trace_call, is off. And the operators that PyTorch registers while Dynamo imports
-modules look up where they are written, for which Python resolves the files of all modules.
+where the only reader, the log of TORCH_LOGS=trace_call, is off. And the operators that PyTorch registers while Dynamo imports modules look up where they are
+written, for which Python resolves the files of all modules.
 """
 
 import contextlib
