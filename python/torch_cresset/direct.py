@@ -16,7 +16,7 @@ import torch
 
 from . import _C
 from .programs import listed
-from .recorder import _DEVICE, _on_device, _replacement, recording
+from .recorder import _DEVICE, _on_device, recording
 
 _STATEFUL = {"get_rng_state", "set_rng_state", "manual_seed", "seed", "initial_seed", "set_default_dtype", "set_default_device"}
 
@@ -57,7 +57,7 @@ class _FunctionRecorder(torch.fx.Interpreter):
         return args, {k: _DEVICE if k == "device" and v == "cpu" else v for k, v in kwargs.items()}
 
     def call_function(self, target, args, kwargs):
-        return super().call_function(_replacement(target), *self.placed(target, args, kwargs))
+        return super().call_function(target, *self.placed(target, args, kwargs))
 
     def call_method(self, target, args, kwargs):
         return super().call_method(target, *self.placed(target, args, kwargs))

@@ -145,3 +145,18 @@ def _traced_linear(input, weight, bias=None):
     if not _traced():
         return torch.ops.aten.linear.default._op_dk(_IMPLICIT, input, weight, bias)
     return _Linear.apply(input, weight, bias)
+
+
+def _grouped_mm(input, weight, offs):
+    return torch.ops.aten._grouped_mm(input, weight, offs.to(torch.int32))
+
+
+def _grouped_mm_backward(input, weight, offs, grad_output):
+    grad_weight = _grouped_mm(grad_output.t(), input, offs).transpose(1, 2) if weight.stride(-2) == 1 else _grouped_mm(input.t(), grad_output, offs)
+    return _grouped_mm(grad_output, weight.transpose(1, 2), offs), grad_weight
+
+
+# What transformers' mixtures of experts call in place of PyTorch's grouped_mm where a graph is traced, because Inductor takes that in bf16 only: a loop in Python over the groups.
+_mixtures = torch.library.Library("transformers", "FRAGMENT")
+_mixtures.impl("grouped_mm_fallback", _grouped_mm, "PrivateUse1")
+_mixtures.impl("grouped_mm_fallback_backward", _grouped_mm_backward, "PrivateUse1")

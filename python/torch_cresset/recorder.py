@@ -33,24 +33,6 @@ def _on_device(value):
     return value
 
 
-def _grouped_mm(input, weight, offs):
-    return torch.ops.aten._grouped_mm(input, weight, offs.to(torch.int32))
-
-
-def _grouped_mm_backward(input, weight, offs, grad_output):
-    grad_weight = _grouped_mm(grad_output.t(), input, offs).transpose(1, 2) if weight.stride(-2) == 1 else _grouped_mm(input.t(), grad_output, offs)
-    return _grouped_mm(grad_output, weight.transpose(1, 2), offs), grad_weight
-
-
-# What transformers' mixtures of experts call under torch.compile, where Inductor takes PyTorch's grouped_mm in bf16 only: a loop in Python.
-_REPLACED = {"transformers.grouped_mm_fallback": _grouped_mm, "transformers.grouped_mm_fallback_backward": _grouped_mm_backward}
-
-
-def _replacement(target):
-    """The same function as an operator of the device."""
-    return _REPLACED.get(str(target).removesuffix(".default"), target)
-
-
 class _NotLowered(Exception):
     """A node can't be part of a captured program."""
 
@@ -71,7 +53,7 @@ class _Recorder(torch.fx.Interpreter):
 
     def call_function(self, target, args, kwargs):
         kwargs = {k: _on_device(v) for k, v in kwargs.items()}
-        return super().call_function(_replacement(target), tuple(_on_device(a) for a in args), kwargs)
+        return super().call_function(target, tuple(_on_device(a) for a in args), kwargs)
 
     def get_attr(self, target, args, kwargs):
         value = super().get_attr(target, args, kwargs)

@@ -135,3 +135,10 @@ def test_mixtures_of_experts(name, compiled):
     torch.testing.assert_close(losses, expected[0])
     torch.testing.assert_close(logits, expected[1], rtol=1e-4, atol=1e-4)  # after three steps of Adam
     assert not fallbacks() and not [k for k in torch_cresset.counters() if k.startswith("transformers")]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_mixtures_are_exported(name):
+    model = transformers.AutoModelForCausalLM.from_config(MODELS[name]()).eval()
+    text = torch_cresset.stablehlo(model, input_ids=torch.randint(0, 64, (2, 16)))
+    assert text.count('stablehlo.composite "aten._grouped_mm"') == 2 * model.config.num_hidden_layers
