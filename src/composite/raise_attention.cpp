@@ -94,7 +94,7 @@ void AttentionPattern::choose_output() {
   }
 }
 
-// A select's mask as one that is added: what takes the place of scores is so low that adding it is the same, in a row without anything to attend to as well.
+// A select's mask as one that is added: the lowest number, in which scores vanish, so that a row without anything to attend to has equal weights here as well.
 void AttentionPattern::make_added(OpBuilder& b, DenseSet<Operation*>& region) {
   Value bits = mask_.value;
   Location loc = bits.getLoc();
@@ -102,7 +102,8 @@ void AttentionPattern::make_added(OpBuilder& b, DenseSet<Operation*>& region) {
   else b.setInsertionPointToStart(bits.getParentBlock());
   Emit e(b, loc);
   auto type = RankedTensorType::get(shape_of(bits), type_of(operand_->op->getResult(0)).getElementType());
-  Value none = e.number(0, type), low = e.number(operand_->low, type);
+  auto lowest = llvm::APFloat::getLargest(cast<FloatType>(type.getElementType()).getFloatSemantics(), true).convertToDouble();
+  Value none = e.number(0, type), low = e.number(std::isinf(operand_->low) ? operand_->low : lowest, type);
   Value added = SelectOp::create(b, loc, bits, operand_->keeps ? none : low, operand_->keeps ? low : none);
   Value back = CompareOp::create(b, loc, added, none, operand_->keeps ? ComparisonDirection::EQ : ComparisonDirection::NE);
   bits.replaceUsesWithIf(back, [&](OpOperand& use) { return region.contains(use.getOwner()); });

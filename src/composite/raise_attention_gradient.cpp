@@ -1,6 +1,7 @@
 // The gradient of attention: two products behind the gradient of its softmax, one behind the softmax itself, one in front. Which product is whose gradient is what it computes.
 #include <cmath>
 
+#include "composite/emit.h"
 #include "composite/raise_attention.h"
 #include "composite/raise_scalar.h"
 #include "llvm/Support/Format.h"
@@ -54,6 +55,7 @@ class AttentionGradient {
   SmallVector<Value> behind(Value from) const;
   std::string check_closed();
   DenseSet<Value> sources() const;
+  void leave_out_hidden_queries(CompositeOp made);
 
   Program& program_;
   RaisedAttention& a_;
@@ -321,9 +323,29 @@ void AttentionGradient::outline(RaiseReport& report) {
   for (const Wanted& w : wanted_) outputs.push_back(make_result(b, w.found));
   program_.renumber();
   const Entry& entry = *find_composite("aten.scaled_dot_product_attention_backward");
-  program_.outline(entry, a_.op.getCompositeAttributes(), inputs, outputs);
+  CompositeOp made = program_.outline(entry, a_.op.getCompositeAttributes(), inputs, outputs);
+  if (a_.bits_keep) leave_out_hidden_queries(made);
   program_.renumber();
   report.raised.push_back(place + ": " + entry.name + a_.describe());
+}
+
+// Where a select hides all keys from a query, no gradient passes through it, but through a mask that is added one does: such a query is 0, and so is its gradient.
+void AttentionGradient::leave_out_hidden_queries(CompositeOp made) {
+  constexpr unsigned kQuery = 1, kMask = 6;
+  Value query = made.getOperand(kQuery), mask = made.getOperand(kMask), gradient = made.getResult(0);
+  OpBuilder b(made);
+  Emit before(b, made.getLoc());
+  Value most = before.maximum(mask, {3});
+  Value sees = CompareOp::create(b, made.getLoc(), most, before.number(0, most), ComparisonDirection::EQ);
+  auto bits = RankedTensorType::get(shape_of(query), b.getI1Type());
+  auto seen = [&](OpBuilder& b, Value v) -> Value {
+    Value everywhere = BroadcastInDimOp::create(b, made.getLoc(), bits, sees, ArrayRef<int64_t>{0, 1, 2});
+    return SelectOp::create(b, made.getLoc(), everywhere, v, Emit(b, made.getLoc()).number(0, v));
+  };
+  made->setOperand(kQuery, seen(b, query));
+  b.setInsertionPointAfter(made);
+  Value left = seen(b, gradient);
+  gradient.replaceAllUsesExcept(left, left.getDefiningOp());
 }
 
 // The forward's second product, where the program has the gradient alone: the gradient of the softmax begins with values that its weights would be multiplied with.

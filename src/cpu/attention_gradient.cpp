@@ -3,6 +3,7 @@
 //
 //   dV += Pᵀ G     dS = scale · P ∘ (G Vᵀ - delta),  delta = row sums of G ∘ O     dQ += dS K     dK += dSᵀ Q
 //
+// A mask that adds -1e9 to a whole row leaves nothing of the sum's logarithm in logsumexp: such rows of P are summed up first, and divided by their sum.
 // With dropout D is 1 / (1 - p) where a weight was kept, else 0, drawn again: dV += (P ∘ D)ᵀ G and dS = scale · P ∘ (D ∘ G Vᵀ - delta).
 // Products run on packed panels and sum up in f32. A task owns a head of keys and values, with all heads of queries that it serves; where dS is also the gradient of a mask
 // that is shared (the bias of relative positions), all or some of the heads that share it, one after the other.
@@ -46,6 +47,7 @@ class GradientEmitter : AttentionEmitter {
     int64_t rows = round_up(group_, rows_together());
     weights_at_ = reserve(rows * pitch_), weight_gradients_at_ = reserve(rows * pitch_);
     logsumexp_at_ = reserve(rows_ + rows_together()), delta_at_ = reserve(rows_ + rows_together());
+    if (mask_) factors_at_ = reserve(rows_ + rows_together());
     query_sums_at_ = reserve(rows_ * columns), key_sums_at_ = reserve(all_keys_ * columns), value_sums_at_ = reserve(all_keys_ * value_columns);
 
     auto head_of_keys = [&](IR own) {
@@ -99,15 +101,13 @@ class GradientEmitter : AttentionEmitter {
 
   void some_queries(IR head, IR m0, IR rows) {
     pack_queries(head, m0, rows);
-    IR keys = causal_ ? k_.min(k_.i64(scores_.n), b_.CreateAdd(m0, rows)) : k_.i64(scores_.n);
-    k_.loop(k_.i64(0), keys, keys_, [&](IR n0) {
-      IR count = k_.min(k_.i64(keys_), b_.CreateSub(k_.i64(scores_.n), n0)), zero = k_.i64(0);
-      s_.pack_b(head, n0, count, zero, k_.i64(scores_.k), [&](IR n) { return scratch(keys_at_, k_.mul(n, scores_.k)); });
+    if (mask_) k_.when(is_rounded(rows), [&] { find_factors(head, m0, rows); });
+    k_.loop(k_.i64(0), keys_seen(m0, rows), keys_, [&](IR n0) {
+      IR count = pack_keys(head, n0), zero = k_.i64(0);
       g_.pack_b(head, n0, count, zero, k_.i64(weight_gradients_.k), [&](IR n) { return scratch(values_at_, k_.mul(n, weight_gradients_.k)); });
       dq_.pack_b(head, zero, k_.i64(query_sums_.n), n0, count, [&](IR n) { return scratch(key_rows_at_, k_.mul(n, keys_)); });
       k_.loop(zero, rows, group_, [&](IR m) {
-        IR here = k_.min(k_.i64(group_), b_.CreateSub(rows, m)), last = b_.CreateAdd(b_.CreateAdd(m0, m), here);
-        IR seen = causal_ ? k_.min(count, b_.CreateSub(last, n0)) : count;
+        IR here = k_.min(k_.i64(group_), b_.CreateSub(rows, m)), seen = keys_seen(m0, m, here, n0, count);
         k_.when(b_.CreateICmpSGT(seen, zero), [&] {
           multiply_widths(s_, scores_.k, queries_at_, m, group_, keys_at_, seen, weights_at_, pitch_);
           multiply_widths(g_, weight_gradients_.k, gradients_at_, m, group_, values_at_, seen, weight_gradients_at_, pitch_);
@@ -119,6 +119,53 @@ class GradientEmitter : AttentionEmitter {
       });
     });
     write(0, head, m0, rows, dq_, query_sums_at_, rows_);
+  }
+
+  // Keys that some of the rows from m0 on see, and how many of a block's `count` from n0 on those of a group do.
+  IR keys_seen(IR m0, IR rows) { return causal_ ? k_.min(k_.i64(scores_.n), b_.CreateAdd(m0, rows)) : k_.i64(scores_.n); }
+  IR keys_seen(IR m0, IR m, IR here, IR n0, IR count) { return causal_ ? k_.min(count, b_.CreateSub(b_.CreateAdd(b_.CreateAdd(m0, m), here), n0)) : count; }
+  // The block of keys from n0 on; how many there are.
+  IR pack_keys(IR head, IR n0) {
+    IR count = k_.min(k_.i64(keys_), b_.CreateSub(k_.i64(scores_.n), n0));
+    s_.pack_b(head, n0, count, k_.i64(0), k_.i64(scores_.k), [&](IR n) { return scratch(keys_at_, k_.mul(n, scores_.k)); });
+    return count;
+  }
+
+  // Whether logsumexp is so large in some row that rounding it shows: by 2^-14 and more.
+  IR is_rounded(IR rows) {
+    return k_.loop(k_.i64(0), rows, 1, {b_.getFalse()}, [&](IR i, ArrayRef<IR> carried) {
+      IR size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, load(scratch(logsumexp_at_, i), 1));
+      return IRs{b_.CreateOr(carried[0], b_.CreateFCmpOGE(size, f32(1024)))};
+    })[0];
+  }
+  // What the weights of each row are to be multiplied by, so that their sum is 1; 1 where all of them are 0.
+  void find_factors(IR head, IR m0, IR rows) {
+    clear(factors_at_, rows_);
+    k_.loop(k_.i64(0), keys_seen(m0, rows), keys_, [&](IR n0) {
+      IR count = pack_keys(head, n0);
+      k_.loop(k_.i64(0), rows, group_, [&](IR m) {
+        IR here = k_.min(k_.i64(group_), b_.CreateSub(rows, m)), seen = keys_seen(m0, m, here, n0, count);
+        k_.when(b_.CreateICmpSGT(seen, k_.i64(0)), [&] {
+          multiply_widths(s_, scores_.k, queries_at_, m, group_, keys_at_, seen, weights_at_, pitch_);
+          k_.loop(k_.i64(0), here, [&](IR i) { add_to_factor(head, m0, b_.CreateAdd(m, i), i, n0, seen); });
+        });
+      });
+    });
+    k_.loop(k_.i64(0), rows, [&](IR i) {
+      IR sum = load(scratch(factors_at_, i), 1), one = f32(1);
+      store(b_.CreateSelect(b_.CreateFCmpOEQ(sum, f32(0)), one, b_.CreateFDiv(one, sum)), scratch(factors_at_, i));
+    });
+  }
+  void add_to_factor(IR head, IR m0, IR state, IR i, IR n0, IR seen) {
+    int lanes = s_.lanes;
+    IR row = b_.CreateAdd(m0, state), visible = visible_keys(row, n0, seen), factor = scratch(factors_at_, state);
+    IR logsumexp = k_.splat(load(scratch(logsumexp_at_, state), 1), lanes), none = llvm::Constant::getNullValue(logsumexp->getType());
+    IR sum = k_.loop(k_.i64(0), seen, lanes, {none}, [&](IR j, ArrayRef<IR> carried) {
+      IR inside = is_visible(j, visible), product = load(scratch(weights_at_, b_.CreateAdd(k_.mul(i, pitch_), j)), lanes);
+      IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(score(product, head, row, n0, j, inside), logsumexp));
+      return IRs{b_.CreateFAdd(carried[0], b_.CreateSelect(inside, weight, none))};
+    })[0];
+    store(b_.CreateFAdd(load(factor, 1), k_.fold(sum, lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); })), factor);
   }
 
   // Queries and the gradient of the result, as rows and as columns of products; the numbers of each row.
@@ -134,6 +181,7 @@ class GradientEmitter : AttentionEmitter {
       IR row = b_.CreateAdd(m0, i);
       store(k_.load(logsumexp_.type, logsumexp_.base, offset(logsumexp_, head, row, nullptr), 1), scratch(logsumexp_at_, i));
       store(delta(head, row), scratch(delta_at_, i));
+      if (mask_) store(f32(1), scratch(factors_at_, i));
     });
   }
   IR delta(IR head, IR row) {
@@ -161,11 +209,12 @@ class GradientEmitter : AttentionEmitter {
       auto each_row = [&](auto&& body) {
         for (int64_t r = 0; r < rows_together(); ++r) body(r, k_.add(first, k_.i64(r)));
       };
-      IRs rows, visible, logsumexp, delta;
+      IRs rows, visible, logsumexp, delta, factor;
       each_row([&](int64_t, IR i) {
         IR state = b_.CreateAdd(m, i);
         rows.push_back(b_.CreateAdd(m0, state)), visible.push_back(visible_keys(rows.back(), n0, seen));
         for (auto [all, at] : {std::pair(&logsumexp, logsumexp_at_), std::pair(&delta, delta_at_)}) all->push_back(k_.splat(load(scratch(at, state), 1), lanes));
+        if (mask_) factor.push_back(k_.splat(load(scratch(factors_at_, state), 1), lanes));
       });
       k_.loop(k_.i64(0), width, lanes, [&](IR j) {
         auto keep = kept(head, rows[0], n0, j);
@@ -173,7 +222,7 @@ class GradientEmitter : AttentionEmitter {
           IR at = b_.CreateAdd(k_.mul(i, pitch_), j), weight_at = scratch(weights_at_, at), gradient_at = scratch(weight_gradients_at_, at), inside = is_visible(j, visible[r]);
           auto dropped = [&](IR x) { return keep[r] ? b_.CreateSelect(keep[r], b_.CreateFMul(x, llvm::ConstantFP::get(vector, kept_scale())), none) : x; };
           IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(score(load(weight_at, lanes), head, rows[r], n0, j, inside), logsumexp[r]));
-          weight = b_.CreateSelect(inside, weight, none);
+          weight = b_.CreateSelect(inside, mask_ ? b_.CreateFMul(weight, factor[r]) : weight, none);
           IR gradient = b_.CreateFMul(weight, b_.CreateFSub(dropped(load(gradient_at, lanes)), delta[r]));
           gradient = b_.CreateSelect(inside, gradient, none);
           store(dropped(weight), weight_at);
@@ -235,7 +284,7 @@ class GradientEmitter : AttentionEmitter {
   IR first_part_ = nullptr, mask_gradient_at_ = nullptr;  // of the mask: the number of the task's first part, the address of the head's
   int64_t group_ = 0, rows_ = 0, keys_ = 0, all_keys_ = 0, pitch_ = 0;  // queries of a group and of a part, keys of a block and of all
   int64_t queries_at_ = 0, gradients_at_ = 0, query_rows_at_ = 0, gradient_rows_at_ = 0, keys_at_ = 0, values_at_ = 0, key_rows_at_ = 0;  // places in scratch
-  int64_t weights_at_ = 0, weight_gradients_at_ = 0, logsumexp_at_ = 0, delta_at_ = 0, query_sums_at_ = 0, key_sums_at_ = 0, value_sums_at_ = 0;
+  int64_t weights_at_ = 0, weight_gradients_at_ = 0, logsumexp_at_ = 0, delta_at_ = 0, factors_at_ = 0, query_sums_at_ = 0, key_sums_at_ = 0, value_sums_at_ = 0;
 };
 
 }  // namespace

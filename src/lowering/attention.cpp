@@ -77,6 +77,10 @@ Values attention_backward(Builder& b, Value grad_out, Value query, Value key, Va
   Value s = scores(b, query, key, is_causal, mask, factor);
   Dims row{rank_of(s) - 1};
   Value p = b.exp(b.sub(s, b.spread(b.convert(logsumexp, element_of(s)), row, shape_of(s))));
+  if (mask) {  // one that adds -1e9 to a whole row leaves nothing of the sum's logarithm in logsumexp
+    Value sum = b.sum(p, row);
+    p = b.div(p, b.spread(b.select(b.compare(Direction::EQ, sum, b.like(0, sum)), b.like(1, sum), sum), row, shape_of(s)));
+  }
   Value g = b.upcast(grad_out);
   Value delta = b.sum(b.mul(g, b.upcast(out)), {rank_of(g) - 1});
   Value dp = dropped(b, b.matmul(g, b.upcast(value), false, true), dropout);
