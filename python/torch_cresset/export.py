@@ -1,8 +1,9 @@
 """A function, module or exported program as StableHLO text, for somebody else's compiler."""
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from . import _C
 from .recorder import _DEVICE, _on_device, _Recorder, recording
@@ -35,15 +36,25 @@ class _OnDevice(TorchDispatchMode):
         return value.to(_DEVICE) if isinstance(value, torch.Tensor) and value.device.type == "cpu" else _on_device(value)
 
 
+class _ValuesFromDevice(TorchFunctionMode):
+    """What reads a tensor's memory on the CPU gets there what was to be moved to it."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function in (torch.Tensor.tolist, torch.Tensor.numpy) and args[0].device == _DEVICE:
+            with _disable_current_modes():
+                args = (args[0].cpu(), *args[1:])
+        return function(*args, **(kwargs or {}))
+
+
 def stablehlo(function, *args, custom_calls=False, **kwargs):
     """The StableHLO of `function(*args, **kwargs)`, with composites whole as torch_cresset.composites selects them.
 
-    function: any callable, a torch.nn.Module, or a torch.export.ExportedProgram; on CPU or device tensors. It is run once on stand-ins and must not read a value. Gradients that
+    function: any callable, a torch.nn.Module, or a torch.export.ExportedProgram; on CPU or device tensors. It is run once on stand-ins and must not read a value that depends on them. Gradients that
     it takes (torch.autograd.grad, torch.func.grad) are part of the text, their operators whole as well.
     custom_calls: each composite becomes a `stablehlo.custom_call` of its name, its attributes as `backend_config` (typed FFI, API version 4).
 
     @main takes the tensors among the arguments in order, then the module's parameters and buffers in the order of named_parameters() and named_buffers(), then
-    other tensors that the function uses. Its results are the tensors among the results. Sizes are static. Raises RuntimeError if an operator is not lowered or reads a value.
+    other tensors that the function uses. Its results are the tensors among the results. Sizes are static. Raises RuntimeError if an operator is not lowered or reads such a value.
     """
     if isinstance(function, torch.export.ExportedProgram):
         function = _Exported(function.module())
@@ -55,7 +66,7 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
         left = iter(stand_ins)
         args, kwargs = pytree.tree_unflatten([next(left) if isinstance(v, torch.Tensor) else v for v in flat], spec)
         # As under torch.compile and torch.export, a library leaves out what depends on values (transformers: a look at the padding mask).
-        with torch.compiler._compile_session_context(), _OnDevice():
+        with torch.compiler._compile_session_context(), _OnDevice(), _ValuesFromDevice():
             if isinstance(function, torch.nn.Module):
                 results = torch.func.functional_call(function, dict(zip(state, left)), args, kwargs)
             else:

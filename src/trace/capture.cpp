@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "trace/cell.h"
 #include "trace/composite.h"
 #include "trace/step.h"
@@ -113,11 +114,23 @@ bool is_random(const Node& leaf) {
 }
 bool is_input_of_capture(const Node& leaf) { return leaf.buffer() && llvm::is_contained(capture().buffers, leaf.buffer()); }
 
+// Whether a value follows from constants alone, as the shapes of a pyramid's levels do.
+static bool is_constant(const Value& v) {
+  std::vector<const Node*> work{v.node.get()};
+  llvm::DenseSet<const Node*> seen;
+  while (!work.empty()) {
+    const Node* node = work.back();
+    work.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (is_input_of_capture(*node) || is_random(*node)) return false;
+    for (const Value& operand : node->operands()) work.push_back(operand.node.get());
+  }
+  return true;
+}
+
 void check_readable(const Cell& cell) {
   if (!capture().active || !cell.content()) return;
-  bool depends = cell.pending();
-  for (const BufferPtr& b : capture().buffers) depends |= cell.content().node->buffer() == b;
-  TORCH_CHECK(!depends, "cresset: a value is read while its graph is captured: an operator that is not lowered, or .item(), cannot be part of a captured program");
+  TORCH_CHECK(is_constant(cell.content()), "cresset: a value is read while its graph is captured: an operator that is not lowered, or .item(), cannot be part of a captured program");
 }
 
 void begin_capture() {

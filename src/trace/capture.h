@@ -93,7 +93,7 @@ bool is_input_of_capture(const Node& leaf);
 bool is_random(const Node& leaf);
 /// Reads must not happen now: true within a capture.
 bool capturing();
-/// Raises within a capture if this cell's value depends on the graph's inputs.
+/// Raises within a capture if this cell's value depends on the graph's inputs or on random numbers.
 void check_readable(const Cell& cell);
 
 /// Random operators report their seed and offset leaves, which a captured program draws anew at each call.

@@ -240,6 +240,7 @@ BufferPtr bytes(Cell& cell) {
     std::memset(buffer->data(), 0, cell.nbytes());
     replace_bytes(cell, buffer, at::kByte);
   }
+  if (cell.pending() && capturing()) return computed(cell.content());  // a constant, which stays one in the graph
   if (cell.pending()) run_for(cell);
   return cell.content().node->buffer();
 }

@@ -502,6 +502,15 @@ void run_for(Cell& cell) {
   TORCH_CHECK(cell.failure().empty(), cell.failure());
 }
 
+BufferPtr computed(Value value) {
+  std::lock_guard lock(trace_mutex());
+  at::DimVector strides = c10::contiguous_strides(value.type().sizes);
+  at::Tensor holder = make_tensor(std::move(value), strides);
+  Cell& cell = Cell::of(holder);
+  execute({&cell}, {});
+  return cell.content().node->buffer();
+}
+
 void bound_trace() {
   if (state().recorded > kMaxPending && state().step_depth == 0) sync();
 }

@@ -37,6 +37,8 @@ std::vector<IndexCheck> take_checks();
 
 /// Runs what is pending so that this cell has bytes; raises if it could not be computed, whatever became of the rest.
 void run_for(Cell& cell);
+/// The bytes of a value by a program of its own; nothing else runs, and whatever holds the value holds it as before.
+BufferPtr computed(Value value);
 
 /// An optimizer step has ended: what is pending runs now, so that every step of a loop is the same program.
 void window_end();

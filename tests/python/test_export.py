@@ -143,3 +143,22 @@ def test_arguments_have_the_shapes_of_the_tensors():
     assert "@main(%arg0: tensor<4x9x20xf32>, %arg1: tensor<30x20xf32>, %arg2: tensor<30xf32>) -> tensor<4x9x30xf32>" in text
     assert "slice" not in text
     assert "stablehlo.transpose %arg1, dims = [1, 0]" in torch_cresset.stablehlo(lambda x, w: x @ w.t(), torch.randn(4, 20), torch.randn(30, 20))
+
+
+def test_constants_may_be_read():
+    """As models of several scales do, whose levels' sizes are tensors; the constants stay what they are in the text."""
+    def levels(x):
+        sizes = torch.tensor([[2, 3], [1, 3]], device=x.device).square()
+        areas = sizes.prod(1)
+        torch._check_tensor_all(areas.sum() == 45)
+        assert areas.tolist() == [36, 9] and areas.cpu().numpy().sum() == 45 and int(areas.max()) == 36
+        return [part.sum() for part in x.split(areas.tolist())] + [areas]
+
+    text = torch_cresset.stablehlo(levels, torch.randn(45))
+    assert "tensor<36xf32>" in text and "tensor<9xf32>" in text and "stablehlo.reduce" in text
+
+
+@pytest.mark.parametrize("read", [lambda x: x.tolist(), lambda x: x.sum(0).tolist(), lambda x: (x > 0).sum(0).cpu().numpy(), lambda x: x.max().item(), lambda x: torch.rand(3, device=x.device).tolist()])
+def test_what_depends_on_inputs_may_not(read):
+    with pytest.raises(RuntimeError, match="a value is read while its graph is captured"):
+        torch_cresset.stablehlo(read, torch.randn(4, 3))
