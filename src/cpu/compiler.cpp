@@ -33,7 +33,8 @@ namespace {
 
 // What a kernel does, in short: its kind, the types it works on, its operations.
 std::string label_of(const Fusion& fusion) {
-  static constexpr const char* kinds[] = {"rows", "reduce", "concatenate", "dot", "convolution", "attention", "attention_gradient", "window", "select_and_scatter", "scatter", "sort", "alignment", "composite"};
+  static constexpr const char* kinds[] = {"rows", "reduce", "concatenate", "dot", "convolution", "attention", "attention_gradient", "window", "select_and_scatter", "scatter", "sort", "triangular_solve", "alignment", "composite"};
+  static_assert(std::size(kinds) == Fusion::Composite + 1);
   std::string text = kinds[fusion.kind];
   llvm::raw_string_ostream out(text);
   auto type = [&](Value v) { out << ' ' << cast<RankedTensorType>(v.getType()).getElementType() << '['; llvm::interleave(shaped(v).getShape(), out, "x"); out << ']'; };
@@ -118,6 +119,7 @@ llvm::Error emit(KernelContext& c) {
     case Fusion::SelectAndScatter: return emit_select_and_scatter(c);
     case Fusion::Scatter: return emit_scatter(c);
     case Fusion::Sort: return emit_sort(c);
+    case Fusion::TriangularSolve: return emit_triangular_solve(c);
     case Fusion::Alignment: return emit_alignment(c);
     case Fusion::Composite: break;  // nothing to emit
   }

@@ -113,6 +113,7 @@ class Fuser {
                     .Case("select_and_scatter", Fusion::SelectAndScatter)
                     .Case("scatter", Fusion::Scatter)
                     .Case("sort", Fusion::Sort)
+                    .Case("triangular_solve", Fusion::TriangularSolve)
                     .Case("composite", is_foreign_(op) ? Fusion::Composite : composite_kind(op).value_or(Fusion::Composite))
                     .Default(std::nullopt);
     if (!kind) return op->emitOpError("is not supported by the CPU compiler");

@@ -32,6 +32,7 @@ struct Fusion {
     SelectAndScatter,
     Scatter,
     Sort,
+    TriangularSolve,
     Alignment,    ///< cresset.alignment_scores
     Composite,    ///< run whole by somebody's kernel
   };

@@ -65,6 +65,8 @@ llvm::Error emit_window(KernelContext& c);
 llvm::Error emit_select_and_scatter(KernelContext& c);
 llvm::Error emit_scatter(KernelContext& c);
 llvm::Error emit_sort(KernelContext& c);
+/// With the matrix on the left; simplify() brings it there.
+llvm::Error emit_triangular_solve(KernelContext& c);
 llvm::Error emit_alignment(KernelContext& c);
 
 /// The neutral element of a simple reducer.

@@ -290,6 +290,18 @@ Value simplify_power(PowOp op, PatternRewriter& r) {
   return {};
 }
 
+// X A = B is the same as Aᵀ Xᵀ = Bᵀ, which the kernel solves row by row.
+Value matrix_on_the_left(TriangularSolveOp op, PatternRewriter& r) {
+  if (op.getLeftSide()) return {};
+  int64_t rank = shaped(op).getRank();
+  auto swapped = llvm::to_vector(llvm::seq(rank));
+  std::swap(swapped[rank - 2], swapped[rank - 1]);
+  auto transpose = op.getTransposeA() == Transpose::NO_TRANSPOSE ? Transpose::TRANSPOSE : Transpose::NO_TRANSPOSE;  // of real numbers
+  Value b = TransposeOp::create(r, op.getLoc(), op.getB(), swapped);
+  Value x = TriangularSolveOp::create(r, op.getLoc(), b.getType(), op.getA(), b, true, op.getLower(), op.getUnitDiagonal(), transpose);
+  return TransposeOp::create(r, op.getLoc(), x, swapped);
+}
+
 // The gradient of an embedding: updates that are added to a few rows of many zeros. The rows that are touched are summed up in a small table, and each row of
 // the result looks up its own there, or one of zeros, wherever it is used: nothing as large as the weight is filled or added to.
 Value simplify_scatter(ScatterOp op, PatternRewriter& r) {
@@ -511,6 +523,7 @@ void simplify(ModuleOp module) {
   rule(simplify_convolution);
   rule(simplify_dot);
   rule(simplify_scatter);
+  rule(matrix_on_the_left);
   rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   GreedyRewriteConfig config;

@@ -1,5 +1,7 @@
 #include "device/shapes.h"
 
+#include <numeric>
+
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/ScalarOps.h>
@@ -47,7 +49,7 @@ trace::Layout like(const at::Tensor& t) {
 trace::Layout permuted(at::IntArrayRef sizes, at::IntArrayRef order, at::ScalarType dtype) {
   trace::Layout layout{{dtype, at::DimVector(sizes)}, at::DimVector(sizes.size()), true};
   int64_t stride = 1;
-  for (size_t i = order.size(); i-- > 0; stride *= sizes[order[i]]) layout.strides[order[i]] = stride;
+  for (size_t i = order.size(); i-- > 0; stride *= std::max<int64_t>(sizes[order[i]], 1)) layout.strides[order[i]] = stride;
   return layout;
 }
 trace::Layout undefined() { return {{}, {}, false}; }
@@ -126,6 +128,18 @@ Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::o
   at::DimVector sizes{self.size(-2), mat2.size(-1)};
   if (self.dim() == mat2.dim()) sizes.insert(sizes.begin(), given ? offs->size(0) : self.size(0));
   return {contiguous(sizes, self.scalar_type())};
+}
+Layouts linalg_solve_triangular(const at::Tensor& self, const at::Tensor& B, bool, bool left, bool) {
+  TORCH_CHECK(self.dim() >= 2 && B.dim() >= 2, "linalg_solve_triangular: A and B must have 2 dimensions or more, but their shapes are ", self.sizes(), " and ", B.sizes());
+  TORCH_CHECK(self.scalar_type() == B.scalar_type(), "linalg_solve_triangular: A and B must have the same dtype, but got ", self.scalar_type(), " and ", B.scalar_type());
+  TORCH_CHECK(self.size(-1) == self.size(-2), "linalg_solve_triangular: A must be batches of square matrices, but its shape is ", self.sizes());
+  TORCH_CHECK(self.size(-1) == B.size(left ? -2 : -1), "linalg_solve_triangular: incompatible shapes of A and B for the equation ", left ? "AX = B" : "XA = B", ": ", self.sizes(), " and ", B.sizes());
+  at::DimVector sizes(at::infer_size(self.sizes().slice(0, self.dim() - 2), B.sizes().slice(0, B.dim() - 2)));
+  at::DimVector order(sizes.size() + 2);
+  sizes.append({B.size(-2), B.size(-1)});
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[order.size() - 2], order.back());
+  return {permuted(sizes, order, self.scalar_type())};
 }
 Layouts trace(const at::Tensor& self) {
   TORCH_CHECK(self.dim() == 2, "trace: expected a matrix, but got a tensor of sizes ", self.sizes());

@@ -40,6 +40,8 @@ Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype);
 Layouts mv(const at::Tensor& self, const at::Tensor& vec);
 Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& offs, const std::optional<at::Tensor>& bias,
                     std::optional<at::ScalarType> out_dtype);
+/// Of matrices whose columns are dense, as LAPACK leaves them.
+Layouts linalg_solve_triangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left, bool unitriangular);
 Layouts trace(const at::Tensor& self);
 Layouts flip(const at::Tensor& self, at::IntArrayRef dims);
 Layouts repeat(const at::Tensor& self, at::IntArrayRef repeats);

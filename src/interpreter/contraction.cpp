@@ -1,4 +1,6 @@
-// dot_general and convolution: products are summed up in double precision and rounded once.
+// dot_general, convolution and triangular_solve: products are summed up in double precision and rounded once.
+#include <complex>
+
 #include "interpreter/evaluator.h"
 #include "interpreter/scalar.h"
 
@@ -78,11 +80,52 @@ Tensors convolution(Evaluator& e, ConvolutionOp op) {
   return {std::move(result)};
 }
 
+Number quotient(Number a, Number b, Type type) {
+  if (!is_complex(type)) return {a.re / b.re};
+  auto q = std::complex(a.re, a.im) / std::complex(b.re, b.im);
+  return {q.real(), q.imag()};
+}
+
+// Substitution in the order in which each row of the solution needs those before it alone.
+Tensors triangular_solve(Evaluator& e, TriangularSolveOp op) {
+  const Tensor &a = e[op.getA()], &b = e[op.getB()];
+  Tensor result(type_of(op.getResult()));
+  Type element = result.element();
+  bool left = op.getLeftSide(), transposed = op.getTransposeA() != Transpose::NO_TRANSPOSE;
+  // With the unknown on the left, its rows are solved for with the transposed matrix.
+  bool first_to_last = (op.getLower() != transposed) == left;
+  int64_t size = a.shape().back(), row_dim = a.rank() - (left ? 2 : 1);
+  SmallVector<int64_t> systems(b.shape());
+  systems[row_dim] = 1;
+  for_each_index(systems, [&](Indices at) {
+    auto coefficient = [&](int64_t i, int64_t j) {
+      Indices place(at);
+      place[a.rank() - 2] = transposed == left ? j : i, place[a.rank() - 1] = transposed == left ? i : j;
+      Number v = a.at(place);
+      if (op.getTransposeA() == Transpose::ADJOINT) v.im = -v.im;
+      return v;
+    };
+    auto place = [&](int64_t i) { return at[row_dim] = i, ArrayRef<int64_t>(at); };
+    for (int64_t step = 0; step < size; ++step) {
+      auto row = [&](int64_t k) { return first_to_last ? k : size - 1 - k; };
+      Number sum = b.at(place(row(step)));
+      for (int64_t k = 0; k < step; ++k) {
+        Number term = multiply(coefficient(row(step), row(k)), result.at(place(row(k))), element);
+        sum.re -= term.re, sum.im -= term.im;
+      }
+      if (!op.getUnitDiagonal()) sum = quotient(sum, coefficient(row(step), row(step)), element);
+      result.at(place(row(step))) = canonical(sum, element);
+    }
+  });
+  return {std::move(result)};
+}
+
 }  // namespace
 
 std::optional<Tensors> evaluate_contraction(Evaluator& e, Operation* op) {
   if (auto dot = dyn_cast<DotGeneralOp>(op)) return dot_general(e, dot);
   if (auto conv = dyn_cast<ConvolutionOp>(op)) return convolution(e, conv);
+  if (auto solve = dyn_cast<TriangularSolveOp>(op)) return triangular_solve(e, solve);
   return std::nullopt;
 }
 

@@ -209,6 +209,9 @@ Value Builder::dot(Value x, Value y, ArrayRef<int64_t> xc, ArrayRef<int64_t> yc,
     if (!llvm::is_contained(yb, d) && !llvm::is_contained(yc, d)) shape.push_back(shape_of(y)[d]);
   return create<hlo::DotGeneralOp>(RankedTensorType::get(shape, element), x, y, hlo::DotDimensionNumbersAttr::get(ops.getContext(), xb, yb, xc, yc), ArrayAttr());
 }
+Value Builder::triangular_solve(Value a, Value b, bool left, bool lower, bool unit_diagonal) {
+  return create<hlo::TriangularSolveOp>(b.getType(), a, b, left, lower, unit_diagonal, hlo::Transpose::NO_TRANSPOSE);
+}
 Value Builder::matmul(Value x, Value y, bool transpose_x, bool transpose_y, Type element) {
   int64_t rank = rank_of(x);
   Dims batch;

@@ -134,6 +134,8 @@ class Builder {
             llvm::ArrayRef<int64_t> y_batch = {}, mlir::Type element = {});
   /// Batched x·y over the last two dimensions, all others are batch.
   Value matmul(Value x, Value y, bool transpose_x = false, bool transpose_y = false, mlir::Type element = {});
+  /// The x of a·x = b, or of x·a = b, with one triangle of `a`; all dimensions but the last two are batch.
+  Value triangular_solve(Value a, Value b, bool left, bool lower, bool unit_diagonal);
   /// Indices into n elements, those that count from the end (negative) made such that count from the beginning.
   Value from_either_end(Value index, int64_t n);
   /// x[index] along `dim`: the index's shape takes the dimension's place.

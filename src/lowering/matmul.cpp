@@ -20,6 +20,16 @@ Value rows(Builder& b, Value v, int64_t columns) {
 
 Value mm(Builder& b, Value self, Value mat2) { return b.matmul(self, mat2); }
 Value bmm(Builder& b, Value self, Value mat2) { return b.matmul(self, mat2); }
+// Of matrices whose leading dimensions are broadcast.
+Value linalg_solve_triangular(Builder& b, Value self, Value B, bool upper, bool left, bool unitriangular) {
+  auto result = b.node.types()[0].sizes;
+  auto systems = [&](Value v) {
+    Dims shape(result.begin(), result.end());
+    std::copy_n(shape_of(v).end() - 2, 2, shape.end() - 2);
+    return b.broadcast(v, shape);
+  };
+  return b.triangular_solve(systems(self), systems(B), left, !upper, unitriangular);
+}
 Value mv(Builder& b, Value self, Value vec) { return b.dot(self, vec, {1}, {0}); }
 Value dot(Builder& b, Value self, Value tensor) { return b.dot(self, tensor, {0}, {0}); }
 Value addmm(Builder& b, Value self, Value mat1, Value mat2, Scalar beta, Scalar alpha) { return plus_scaled(b, self, b.matmul(mat1, mat2, false, false, compute_type(b)), beta, alpha); }

@@ -30,6 +30,7 @@ def ComparisonDirection : StableHLO_Enum<"ComparisonDirection", ["EQ", "NE", "GE
 def ComparisonType : StableHLO_Enum<"ComparisonType", ["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"]>;
 def Precision : StableHLO_Enum<"Precision", ["DEFAULT", "HIGH", "HIGHEST"]>;
 def RngAlgorithm : StableHLO_Enum<"RngAlgorithm", ["DEFAULT", "THREE_FRY", "PHILOX"]>;
+def Transpose : StableHLO_Enum<"Transpose", ["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"]>;
 def CustomCallApiVersion : StableHLO_Enum<"CustomCallApiVersion",
     ["API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
      "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"]>;
@@ -42,6 +43,7 @@ def ComparisonTypeAttr : StableHLO_EnumAttr<ComparisonType, "comparison_type"> {
 }
 def PrecisionAttr : StableHLO_EnumAttr<Precision, "precision">;
 def RngAlgorithmAttr : StableHLO_EnumAttr<RngAlgorithm, "rng_algorithm">;
+def TransposeAttr : StableHLO_EnumAttr<Transpose, "transpose">;
 
 class StableHLO_Attr<string name, string mnemonic_> : AttrDef<StableHLO_Dialect, name> {
   let mnemonic = mnemonic_;

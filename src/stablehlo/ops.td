@@ -307,6 +307,13 @@ def ConvolutionOp : Op_<"convolution", [Pure]> {
   }];
 }
 
+def TriangularSolveOp : Op_<"triangular_solve", [Pure]> {
+  let arguments = (ins StableHLO_FpTensor:$a, StableHLO_FpTensor:$b, BoolAttr:$left_side, BoolAttr:$lower, BoolAttr:$unit_diagonal,
+                       TransposeAttr:$transpose_a);
+  let results = (outs StableHLO_FpTensor:$result);
+  let hasVerifier = 1;
+}
+
 //===-------------------------------------------------------------------------------------------------------------===//
 // Composites, calls and control
 //===-------------------------------------------------------------------------------------------------------------===//

@@ -201,6 +201,19 @@ LogicalResult ScatterOp::verify() {
   return success();
 }
 
+LogicalResult TriangularSolveOp::verify() {
+  auto a = shaped(getA()), b = shaped(getB());
+  int64_t rank = a.getRank();
+  if (failed(same_element(*this, getA(), getB(), "triangular_solve_c1"))) return failure();
+  REQUIRE(rank >= 2 && b.getRank() == rank, "triangular_solve_c2: operands must have the same rank, of 2 or more");
+  REQUIRE(a.getShape().drop_back(2) == b.getShape().drop_back(2), "triangular_solve_c3: operands must agree in all dimensions but the last two");
+  REQUIRE(a.getDimSize(rank - 2) == a.getDimSize(rank - 1) && a.getDimSize(rank - 1) == b.getDimSize(rank - (getLeftSide() ? 2 : 1)),
+          "triangular_solve_c3: a must be square and as large as the dimension of b that is solved for");
+  REQUIRE(getB().getType() == getResult().getType(), "triangular_solve_c4: the result has the type of b");
+  REQUIRE(getTransposeA() != Transpose::TRANSPOSE_INVALID, "triangular_solve_i6: transpose_a must be NO_TRANSPOSE, TRANSPOSE or ADJOINT");
+  return success();
+}
+
 LogicalResult SortOp::verify() {
   int64_t rank = shaped(getInputs().front()).getRank(), dim = getDimension();
   REQUIRE(dim >= -rank && dim < rank, "sort_c4: dimension must be in [-rank, rank)");

@@ -45,3 +45,19 @@ func.func @composite(%a: tensor<3xf32>) -> tensor<3xf32> {
   %0 = stablehlo.composite "acme.f" %a {decomposition = @missing} : (tensor<3xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// -----
+
+func.func @triangular_solve(%a: tensor<3x3xf32>, %b: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  // expected-error@+1 {{triangular_solve_c3: a must be square and as large as the dimension of b that is solved for}}
+  %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<3x3xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
+// -----
+
+func.func @triangular_solve(%a: tensor<3x3xf32>, %b: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  // expected-error@+1 {{triangular_solve_i6}}
+  %0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose TRANSPOSE_INVALID>}> : (tensor<3x3xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}

@@ -110,6 +110,8 @@ CASES = {
     "aten.upsample_nearest2d": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0}, {"size": (5, 9)})),
     "aten.upsample_bilinear2d": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "bilinear"}, {"size": (5, 9), "mode": "bilinear", "align_corners": True})),
     "aten.upsample_bicubic2d": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "bicubic"}, {"size": (5, 9), "mode": "bicubic", "align_corners": True})),
+    "aten.linalg_solve_triangular": ([numbers(5, 5, low=-0.5, high=0.5) + 2 * torch.eye(5, dtype=torch.float64), numbers(2, 5, 5)],
+                                     calls(torch.linalg.solve_triangular, *({"upper": upper, "left": left, "unitriangular": unit} for upper, left, unit in itertools.product((False, True), repeat=3)))),
     "aten.topk": ([X], calls(torch.topk, {"k": 2}, {"k": 3, "dim": 0}, {"k": 2, "largest": False})),
     "aten.sort": ([X], calls(torch.sort, {}, {"dim": 0}, {"descending": True})),
     "aten.cumsum": ([X], calls(torch.cumsum, {"dim": -1}, {"dim": 0}, {"dim": 0, "dtype": torch.float64})),

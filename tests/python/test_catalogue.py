@@ -33,6 +33,7 @@ LEARNING_RATE = 0.01
 
 # Where the OpInfo is not nn.functional.<name> or <name>: its name, its variant.
 INFOS = {
+    "aten.linalg_solve_triangular": [("linalg.solve_triangular", "")],
     "aten.log_sigmoid": [("nn.functional.logsigmoid", "")],
     "aten.cross_entropy_loss": [("nn.functional.cross_entropy", "")],
     "aten.convolution": [(f"nn.functional.{name}", "") for name in ("conv1d", "conv2d", "conv_transpose2d")],
