@@ -6,6 +6,7 @@
 #include <ATen/core/List.h>
 
 #include <optional>
+#include <string_view>
 
 #include "trace/node.h"
 
@@ -25,6 +26,9 @@ void check_divisor(const trace::Operator& op, const at::Tensor& dividend, const 
 
 /// The groups of _grouped_mm end one behind the other, within the matrix that they divide.
 void check_groups(const trace::Operator& op, const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& ends);
+
+/// torch._assert_async: raises RuntimeError with this message if the one element is zero.
+void check_true(const at::Tensor& condition, std::string_view message);
 
 /// The size of a dimension; 1 for a tensor of rank 0.
 int64_t size_of(const at::Tensor& t, int64_t dim);

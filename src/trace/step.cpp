@@ -436,12 +436,12 @@ void IndexCheck::raise() const {
   TORCH_CHECK(index_error, message);
 }
 
-void check_later(const Operator& op, const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error) {
+void check_later(const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error) {
   std::lock_guard lock(trace_mutex());
   Value outside = make_value(builtin::any_outside, {integers}, {low, high, allowed ? Attribute(*allowed) : Attribute()}, {at::kBool, {}});
   for (const IndexCheck& known : state().checks)
-    if (known.outside == outside && known.op == &op) return;
-  state().checks.push_back({std::move(outside), &op, std::move(message), index_error});
+    if (known.outside == outside && known.message == message) return;
+  state().checks.push_back({std::move(outside), std::move(message), index_error});
 }
 
 std::vector<IndexCheck> take_checks() {
@@ -460,7 +460,7 @@ std::optional<c10::Error> run_pending() {
   for (Cell* c = Cell::first(); c; c = c->next())
     if (c->pending() && c->failure().empty()) cells.push_back(c);
   auto checks = take_checks();
-  if (cells.empty()) return std::nullopt;
+  if (cells.empty() && checks.empty()) return std::nullopt;
   std::optional<c10::Error> ran_into;
   try {
     execute(cells, checks);

@@ -25,13 +25,12 @@ void release_buffers();
 /// That integers lie outside [low, high) (`allowed` apart), in a program: indices, which compiled code clamps, and divisors.
 struct IndexCheck {
   Value outside;  ///< builtin::any_outside
-  const Operator* op;
   std::string message;
   bool index_error;  ///< the class eager raises: IndexError, or RuntimeError
   void raise() const;
 };
 /// Lets the program that computes `integers` check them; it raises after it has run.
-void check_later(const Operator& op, const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error);
+void check_later(const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error);
 /// The checks recorded since the last execution, for a program that somebody else runs.
 std::vector<IndexCheck> take_checks();
 

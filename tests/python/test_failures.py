@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 import torch_cresset
+from conftest import fallbacks
 
 OUTSIDE = [
     ("gather", RuntimeError, lambda x, i: x.gather(0, i)),
@@ -51,6 +52,23 @@ def test_products_of_different_dtypes(function):
     with pytest.raises(RuntimeError, match="dtype"):
         function("cresset")
     assert (torch.ones(2, device="cresset") + 1).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("road", ["known", "later", "compile"])
+def test_assertions_about_values(road):
+    def checked(x):
+        torch._assert_async((x if road == "known" else x.sum()) > 0, "the sum is not positive")
+        return x * 2
+
+    run = torch.compile(checked, backend="cresset", fullgraph=True) if road == "compile" else checked
+    good, bad = torch.tensor([3.0], device="cresset"), torch.tensor([-3.0], device="cresset")
+    torch_cresset.sync()
+    torch_cresset.reset_counters()
+    assert run(good).tolist() == [6.0]
+    with pytest.raises(RuntimeError, match="the sum is not positive"):
+        run(bad)
+        torch_cresset.sync()  # also where nobody has kept a result
+    assert fallbacks() == {}
 
 
 def test_ignored_targets_are_in_range():
