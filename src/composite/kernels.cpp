@@ -37,6 +37,7 @@ Choice choose_kernel(mlir::stablehlo::CompositeOp op) {
   Choice choice;
   for (KernelProvider* provider : providers) {
     std::string reason;
+    if (!provider->offers(op.getName())) continue;
     if (auto kernel = provider->query(op, reason)) return {std::move(kernel), provider->name(), {}};
     choice.reason += (choice.reason.empty() ? "" : "; ") + provider->name() + " refused: " + (reason.empty() ? "no reason given" : reason);
   }

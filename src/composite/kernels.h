@@ -23,6 +23,8 @@ class KernelProvider {
  public:
   virtual ~KernelProvider() = default;
   virtual std::string name() const = 0;
+  /// Whether there are kernels for composites of this name at all; who has none is not asked, and not heard of.
+  virtual bool offers(llvm::StringRef composite) const { return true; }
   /// A kernel, or null and the reason.
   virtual std::unique_ptr<Kernel> query(mlir::stablehlo::CompositeOp op, std::string& reason) = 0;
 };

@@ -11,6 +11,7 @@
 
 #include "cresset/metrics.h"
 #include "device/checks.h"
+#include "device/complex.h"
 #include "device/convert.h"
 #include "device/generator.h"
 #include "trace/capture.h"
@@ -107,6 +108,7 @@ void replace_tensors(c10::IValue& value, Replace replace) {
 }  // namespace
 
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  if (record_complex(op, stack)) return;
   const auto& schema = op.schema();
   trace::check_not_in_body(("use " + schema.name() + ", which is not lowered").c_str());
   TORCH_CHECK_NOT_IMPLEMENTED(!trace::capturing(), "cresset: ", schema.name(), " is not lowered and can't be part of a captured program; a value is read while its graph is captured");

@@ -17,6 +17,7 @@
 
 #include "cresset/metrics.h"
 #include "device/checks.h"
+#include "device/complex.h"
 #include "device/convert.h"
 #include "device/generator.h"
 #include "trace/cell.h"
@@ -107,6 +108,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
               ") at non-singleton dimensions");
   TORCH_CHECK(is_ours(src) || src.device().is_cpu(), "cresset: cannot copy from ", src.device());
   if (self.numel() == 0) return self;
+  if (copy_complex(self, src)) return self;
   if (without_code(self) || without_code(src)) return copy_on_the_cpu(self, src), self;
   if (is_ours(src)) return trace::write(self, trace::read(src)), self;
   trace::write(self, trace::read(from_cpu(src.to(self.scalar_type()))));

@@ -91,6 +91,7 @@ Value Builder::broadcast(Value v, ArrayRef<int64_t> shape) {
   return broadcast(v, shape, dims);
 }
 Value Builder::broadcast(Value v, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  if (shape_of(v) == shape && llvm::is_sorted(dims)) return v;
   return create<hlo::BroadcastInDimOp>(RankedTensorType::get(shape, element_of(v)), v, ops.getDenseI64ArrayAttr(dims));
 }
 Value Builder::reshape(Value v, ArrayRef<int64_t> shape) {
@@ -106,6 +107,7 @@ Value Builder::swap_last(Value v) {
   return transpose(v, p);
 }
 Value Builder::slice(Value v, int64_t dim, int64_t start, int64_t limit, int64_t step) {
+  if (start == 0 && limit == shape_of(v)[dim] && step == 1) return v;
   Dims lo(rank_of(v), 0), hi(shape_of(v)), steps(rank_of(v), 1);
   lo[dim] = start, hi[dim] = limit, steps[dim] = step;
   return create<hlo::SliceOp>(v, lo, hi, steps);

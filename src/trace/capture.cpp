@@ -49,6 +49,13 @@ bool is_marked(const at::Tensor& t) { return t.is_conj() || t.is_neg(); }
 // Programs see bytes: a view that is only marked as conjugate or negative is computed first.
 at::Tensor resolved(const at::Tensor& t) { return is_marked(t) ? t.resolve_conj().resolve_neg() : t; }
 
+// Of the bytes of such a tensor, as programs know them: a complex number is a pair of real ones.
+TensorType type_of_bytes(at::ScalarType dtype, at::IntArrayRef sizes) {
+  TensorType type{c10::toRealValueType(dtype), at::DimVector(sizes)};
+  if (c10::isComplexType(dtype)) type.sizes.push_back(2);
+  return type;
+}
+
 // The input's bytes as the graph saw them; complex numbers may be pairs of real ones, and the other way round.
 at::Tensor part_of(const at::Tensor& input, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
   at::Tensor base = input;
@@ -92,8 +99,8 @@ at::Tensor stand_in(const at::Tensor& given) {
     BufferPtr whole = bytes(t);
     buffer = Buffer::wrap(first_byte(*whole, t), span(t), whole);
   }
-  TensorType type{t.scalar_type(), {int64_t(span(t) / t.itemsize())}};
-  if (t.is_contiguous()) type.sizes = at::DimVector(t.sizes());
+  at::DimVector flat{int64_t(span(t) / t.itemsize())};
+  TensorType type = type_of_bytes(t.scalar_type(), t.is_contiguous() ? t.sizes() : at::IntArrayRef(flat));
   capture().buffers.push_back(buffer);
   capture().stand_ins.push_back(device_tensor(std::move(buffer), type, t.sizes(), t.strides(), 0, t.scalar_type()));
   return capture().stand_ins.back();
@@ -103,7 +110,7 @@ at::Tensor stand_in(const TensorType& type) {
   std::lock_guard lock(trace_mutex());
   TORCH_CHECK(capture().active, "cresset: stand_in is called within a capture");
   capture().buffers.push_back(Buffer::wrap(nullptr, size_t(type.numel()) * c10::elementSize(type.dtype), nullptr));
-  capture().stand_ins.push_back(device_tensor(capture().buffers.back(), type, type.sizes, c10::contiguous_strides(type.sizes), 0, type.dtype));
+  capture().stand_ins.push_back(device_tensor(capture().buffers.back(), type_of_bytes(type.dtype, type.sizes), type.sizes, c10::contiguous_strides(type.sizes), 0, type.dtype));
   return capture().stand_ins.back();
 }
 
@@ -261,7 +268,7 @@ std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std
   std::lock_guard lock(trace_mutex());
   TORCH_CHECK(capture().active, "cresset: no capture is under way");
   std::vector<Value> results;
-  for (const at::Tensor& t : outputs) results.push_back(read(t));
+  for (const at::Tensor& t : outputs) results.push_back(read(t.is_complex() ? at::view_as_real(t.resolve_conj()) : t));
   Graph graph = make_graph(results);
   std::vector<NodePtr> ordered;
   for (const at::Tensor& t : inputs) {
@@ -269,7 +276,7 @@ std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std
     TORCH_CHECK(stand_in != capture().stand_ins.end(), "cresset: an input of the capture is not a stand-in");
     const BufferPtr& buffer = capture().buffers[stand_in - capture().stand_ins.begin()];
     auto used = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](const NodePtr& n) { return n && n->buffer() == buffer; });
-    ordered.push_back(used != graph.inputs.end() ? std::exchange(*used, {}) : NodeFactory::input(buffer, {t.scalar_type(), at::DimVector(t.sizes())}));
+    ordered.push_back(used != graph.inputs.end() ? std::exchange(*used, {}) : NodeFactory::input(buffer, type_of_bytes(t.scalar_type(), t.sizes())));
   }
   for (NodePtr& n : graph.inputs)
     if (n) ordered.push_back(std::move(n));

@@ -70,8 +70,8 @@ def test_a_write_through_one_view_shows_in_the_other():
 
 
 def test_it_is_counted():
-    torch.view_as_complex(X.to("cresset")) * 2
-    assert fallbacks() == {"aten::mul": 1}
+    torch.view_as_complex(X.to("cresset")).tan()
+    assert fallbacks() == {"aten::tan": 1}
 
 
 def test_compiled_around():
