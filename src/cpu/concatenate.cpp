@@ -6,9 +6,42 @@ namespace cresset::cpu {
 using namespace mlir;
 using namespace mlir::stablehlo;
 
+namespace {
+
+// Pairs along the last dimension, as of complex numbers or of a rotation: vectors run along the dimension before it.
+bool is_interleaved(ConcatenateOp op) {
+  auto shape = shaped(op.getResult()).getShape();
+  return op.getInputs().size() == 2 && shape.size() >= 2 && int64_t(op.getDimension()) == int64_t(shape.size()) - 1 && shape.back() == 2 &&
+         shaped(op.getInputs()[0]).getShape().back() == 1;
+}
+
+void emit_interleaved(KernelContext& c, ConcatenateOp op) {
+  auto& k = c.k;
+  auto shape = shaped(op.getResult()).getShape();
+  SmallVector<int64_t> rows(shape.drop_back(2));
+  int64_t length = shape[shape.size() - 2];
+  c.kernel.tasks = product(rows);
+  c.kernel.cost = double(product(shape)) * 8;
+  k.loop(k.begin(), k.end(), [&](IR row) {
+    Indices at = delinearise(k, rows, row);
+    at.append({Index{}, constant_index(k, 0)});
+    k.along(k.i64(length), k.target.lanes, [&](IR i, int n) {
+      at[at.size() - 2] = {i, n > 1 ? 1 : 0, n};
+      auto part = [&](unsigned which) { return c.elements(n).emit(op.getInputs()[which], at); };
+      IR first = part(0), second = part(1), place = k.mul(k.add(k.mul(row, length), i), 2);
+      auto store = [&](IR value, IR offset, int lanes) { k.store(element(op.getResult()), value, c.buffer(op.getResult()), offset, lanes); };
+      if (n > 1) return store(k.b.CreateVectorInterleave({first, second}), place, 2 * n);
+      store(first, place, 1), store(second, k.add(place, k.i64(1)), 1);
+    });
+  });
+}
+
+}  // namespace
+
 llvm::Error emit_concatenate(KernelContext& c) {
   auto& k = c.k;
   auto op = cast<ConcatenateOp>(c.fusion.roles.back().first);
+  if (is_interleaved(op)) return emit_interleaved(c, op), llvm::Error::success();
   auto output = shaped(op.getResult());
   int64_t dim = op.getDimension();
   SmallVector<int64_t> outer(output.getShape().begin(), output.getShape().begin() + dim);
