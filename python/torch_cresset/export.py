@@ -54,15 +54,16 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
     custom_calls: each composite becomes a `stablehlo.custom_call` of its name, its attributes as `backend_config` (typed FFI, API version 4).
 
     @main takes the tensors among the arguments in order, then the module's parameters and buffers in the order of named_parameters() and named_buffers(), then
-    other tensors that the function uses. Its results are the tensors among the results. Sizes are static. Raises RuntimeError if an operator is not lowered or reads such a value.
+    other tensors that the function uses. The integers among a module's buffers may be read, as strides and sizes that some keep there: the text then holds for these values. Its results are the tensors among the results. Sizes are static. Raises RuntimeError if an operator is not lowered or reads such a value.
     """
     if isinstance(function, torch.export.ExportedProgram):
         function = _Exported(function.module())
     state = dict(function.named_parameters()) | dict(function.named_buffers()) if isinstance(function, torch.nn.Module) else {}
     flat, spec = pytree.tree_flatten((args, kwargs))
-    inputs = [v for v in flat if isinstance(v, torch.Tensor)] + list(state.values())
+    given = [v for v in flat if isinstance(v, torch.Tensor)]
     with recording():
-        stand_ins = [_C.wrap(t.detach()).requires_grad_(t.requires_grad) for t in inputs]
+        stand_ins = [_C.wrap(t.detach()).requires_grad_(t.requires_grad) for t in given]
+        stand_ins += [_C.wrap(t.detach(), known=not t.is_floating_point() and not t.is_complex()).requires_grad_(t.requires_grad) for t in state.values()]
         left = iter(stand_ins)
         args, kwargs = pytree.tree_unflatten([next(left) if isinstance(v, torch.Tensor) else v for v in flat], spec)
         # As under torch.compile and torch.export, a library leaves out what depends on values (transformers: a look at the padding mask).

@@ -128,7 +128,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     }
     return programs;
   });
-  m.def("wrap", py::overload_cast<const at::Tensor&>(&trace::stand_in), "A device tensor over a tensor's bytes to record a graph on, within a capture.");
+  m.def("wrap", py::overload_cast<const at::Tensor&, bool>(&trace::stand_in), py::arg("tensor"), py::arg("known") = false,
+        "A device tensor over a tensor's bytes to record a graph on, within a capture. `known`: the values may be read there.");
   py::class_<trace::CapturedProgram, std::shared_ptr<trace::CapturedProgram>>(m, "CapturedProgram")
       .def("run", &trace::CapturedProgram::run, release)
       .def("takes", &trace::CapturedProgram::takes)

@@ -27,6 +27,7 @@ struct Capture {
   // Their buffers are held here, so that a capture that is given up never has the caller's memory overwritten.
   std::vector<at::Tensor> stand_ins;
   std::vector<BufferPtr> buffers;
+  std::vector<BufferPtr> known;  // of them, those whose values the program may be specialised to
 };
 Capture& capture() {
   static auto* c = new Capture;
@@ -88,7 +89,7 @@ void overwrite(const at::Tensor& t, const BufferPtr& result, const TensorType& t
 
 }  // namespace
 
-at::Tensor stand_in(const at::Tensor& given) {
+at::Tensor stand_in(const at::Tensor& given, bool known) {
   at::Tensor t = resolved(given);
   std::lock_guard lock(trace_mutex());
   TORCH_CHECK(capture().active, "cresset: stand_in is called within a capture");
@@ -102,6 +103,7 @@ at::Tensor stand_in(const at::Tensor& given) {
   at::DimVector flat{int64_t(span(t) / t.itemsize())};
   TensorType type = type_of_bytes(t.scalar_type(), t.is_contiguous() ? t.sizes() : at::IntArrayRef(flat));
   capture().buffers.push_back(buffer);
+  if (known) capture().known.push_back(buffer);
   capture().stand_ins.push_back(device_tensor(std::move(buffer), type, t.sizes(), t.strides(), 0, t.scalar_type()));
   return capture().stand_ins.back();
 }
@@ -121,7 +123,7 @@ bool is_random(const Node& leaf) {
 }
 bool is_input_of_capture(const Node& leaf) { return leaf.buffer() && llvm::is_contained(capture().buffers, leaf.buffer()); }
 
-// Whether a value follows from constants alone, as the shapes of a pyramid's levels do.
+// Whether a value follows from constants alone, as the shapes of a pyramid's levels do, and from what is known.
 static bool is_constant(const Value& v) {
   std::vector<const Node*> work{v.node.get()};
   llvm::DenseSet<const Node*> seen;
@@ -129,7 +131,7 @@ static bool is_constant(const Value& v) {
     const Node* node = work.back();
     work.pop_back();
     if (!seen.insert(node).second) continue;
-    if (is_input_of_capture(*node) || is_random(*node)) return false;
+    if ((is_input_of_capture(*node) && !llvm::is_contained(capture().known, node->buffer())) || is_random(*node)) return false;
     for (const Value& operand : node->operands()) work.push_back(operand.node.get());
   }
   return true;

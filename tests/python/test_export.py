@@ -158,6 +158,26 @@ def test_constants_may_be_read():
     assert "tensor<36xf32>" in text and "tensor<9xf32>" in text and "stablehlo.reduce" in text
 
 
+def test_integers_of_a_module_may_be_read():
+    """As audio codecs do, which keep their convolutions' strides in buffers; a result of them stays an argument in the text."""
+    class Padded(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("stride", torch.tensor(4), persistent=False)
+            self.register_buffer("scale", torch.tensor([2.0]))
+
+        def forward(self, x):
+            missing = -x.shape[-1] % int(self.stride)
+            return torch.nn.functional.pad(x, (0, missing)) * self.scale, self.stride + 1
+
+    text = torch_cresset.stablehlo(Padded(), torch.randn(10))
+    assert "(%arg0: tensor<10xf32>, %arg1: tensor<i64>, %arg2: tensor<1xf32>) -> (tensor<12xf32>, tensor<i64>)" in text
+    module = Padded()
+    module.forward = lambda x: x * float(module.scale)
+    with pytest.raises(RuntimeError, match="a value is read"):
+        torch_cresset.stablehlo(module, torch.randn(10))
+
+
 @pytest.mark.parametrize("read", [lambda x: x.tolist(), lambda x: x.sum(0).tolist(), lambda x: (x > 0).sum(0).cpu().numpy(), lambda x: x.max().item(), lambda x: torch.rand(3, device=x.device).tolist()])
 def test_what_depends_on_inputs_may_not(read):
     with pytest.raises(RuntimeError, match="a value is read while its graph is captured"):
