@@ -36,13 +36,15 @@ class _OnDevice(TorchDispatchMode):
         return value.to(_DEVICE) if isinstance(value, torch.Tensor) and value.device.type == "cpu" else _on_device(value)
 
 
-class _ValuesFromDevice(TorchFunctionMode):
-    """What reads a tensor's memory on the CPU gets there what was to be moved to it."""
+class _AheadOfDispatch(TorchFunctionMode):
+    """What looks at tensors before the dispatcher does: tolist and numpy read memory on the CPU of what was to be moved there; cdist refuses tensors of two devices."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         if function in (torch.Tensor.tolist, torch.Tensor.numpy) and args[0].device == _DEVICE:
             with _disable_current_modes():
                 args = (args[0].cpu(), *args[1:])
+        elif function is torch.cdist:
+            args = pytree.tree_map(_OnDevice.place, args)
         return function(*args, **(kwargs or {}))
 
 
@@ -67,7 +69,7 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
         left = iter(stand_ins)
         args, kwargs = pytree.tree_unflatten([next(left) if isinstance(v, torch.Tensor) else v for v in flat], spec)
         # As under torch.compile and torch.export, a library leaves out what depends on values (transformers: a look at the padding mask).
-        with torch.compiler._compile_session_context(), _OnDevice(), _ValuesFromDevice():
+        with torch.compiler._compile_session_context(), _OnDevice(), _AheadOfDispatch():
             if isinstance(function, torch.nn.Module):
                 results = torch.func.functional_call(function, dict(zip(state, left)), args, kwargs)
             else:

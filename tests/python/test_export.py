@@ -158,6 +158,13 @@ def test_constants_may_be_read():
     assert "tensor<36xf32>" in text and "tensor<9xf32>" in text and "stablehlo.reduce" in text
 
 
+def test_distances_to_a_tensor_of_the_cpu():
+    """As of a codec's table that is no buffer: cdist looks at devices before anything is dispatched."""
+    table = torch.randn(5, 3)
+    text = torch_cresset.stablehlo(lambda x: torch.cdist(x, table).argmin(-1), torch.randn(4, 3))
+    assert "(%arg0: tensor<4x3xf32>, %arg1: tensor<5x3xf32>) -> tensor<4xi64>" in text
+
+
 def test_integers_of_a_module_may_be_read():
     """As audio codecs do, which keep their convolutions' strides in buffers; a result of them stays an argument in the text."""
     class Padded(torch.nn.Module):
