@@ -51,14 +51,17 @@ class _AheadOfDispatch(TorchFunctionMode):
 def stablehlo(function, *args, custom_calls=False, **kwargs):
     """The StableHLO of `function(*args, **kwargs)`, with composites whole as torch_cresset.composites selects them.
 
-    function: any callable, a torch.nn.Module, or a torch.export.ExportedProgram; on CPU or device tensors. It is run once on stand-ins and must not read a value that depends on them. Gradients that
-    it takes (torch.autograd.grad, torch.func.grad) are part of the text, their operators whole as well.
+    function: any callable, a torch.nn.Module, or a torch.export.ExportedProgram, which without arguments takes those that it was exported with; on CPU or device tensors. It is run once
+    on stand-ins and must not read a value that depends on them. Gradients that it takes (torch.autograd.grad, torch.func.grad) are part of the text, their operators whole as well.
     custom_calls: each composite becomes a `stablehlo.custom_call` of its name, its attributes as `backend_config` (typed FFI, API version 4).
 
     @main takes the tensors among the arguments in order, then the module's parameters and buffers in the order of named_parameters() and named_buffers(), then
-    other tensors that the function uses. The integers among a module's buffers may be read, as strides and sizes that some keep there: the text then holds for these values. Its results are the tensors among the results. Sizes are static. Raises RuntimeError if an operator is not lowered or reads such a value.
+    other tensors that the function uses. Its results are the tensors among the results; complex ones are pairs, in a last dimension of 2. Sizes are static. The integers among a module's
+    buffers may be read, as strides and sizes that some keep there: the text then holds for these values. Raises RuntimeError if an operator is not lowered or reads another value.
     """
     if isinstance(function, torch.export.ExportedProgram):
+        if not args and not kwargs and function.example_inputs:
+            args, kwargs = function.example_inputs
         function = _Exported(function.module())
     state = dict(function.named_parameters()) | dict(function.named_buffers()) if isinstance(function, torch.nn.Module) else {}
     flat, spec = pytree.tree_flatten((args, kwargs))

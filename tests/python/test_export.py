@@ -57,7 +57,7 @@ class Numbered(torch.nn.Module):
 
 def test_an_exported_program_that_makes_a_tensor_on_the_cpu():
     x, scale = torch.randn(4), torch.randn(4)
-    text = torch_cresset.stablehlo(torch.export.export(Numbered(), (x,), dict(scale=scale)), x, scale=scale)
+    text = torch_cresset.stablehlo(torch.export.export(Numbered(), (x,), dict(scale=scale)))
     (result,) = execute(text, [x.numpy(), scale.numpy()])
     torch.testing.assert_close(torch.from_numpy(result.copy()), Numbered()(x, scale=scale))
 
