@@ -21,17 +21,20 @@ std::pair<int64_t, int64_t> (*draw_random)() = nullptr;
 namespace {
 
 struct Capture {
-  bool active = false;
   std::vector<std::pair<NodePtr, NodePtr>> randoms;  // seed, offset
   bool drawn = false;                                // a program draws them
   // Their buffers are held here, so that a capture that is given up never has the caller's memory overwritten.
   std::vector<at::Tensor> stand_ins;
   std::vector<BufferPtr> buffers;
   std::vector<BufferPtr> known;  // of them, those whose values the program may be specialised to
+  std::vector<IndexCheck> checks;
 };
+// Other threads go on meanwhile.
+thread_local Capture* current = nullptr;
+
 Capture& capture() {
-  static auto* c = new Capture;
-  return *c;
+  TORCH_CHECK(current, "cresset: this thread has no capture under way");
+  return *current;
 }
 
 at::Tensor device_tensor(BufferPtr buffer, const TensorType& type, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset, at::ScalarType dtype) {
@@ -92,7 +95,6 @@ void overwrite(const at::Tensor& t, const BufferPtr& result, const TensorType& t
 at::Tensor stand_in(const at::Tensor& given, bool known) {
   at::Tensor t = resolved(given);
   std::lock_guard lock(trace_mutex());
-  TORCH_CHECK(capture().active, "cresset: stand_in is called within a capture");
   BufferPtr buffer;
   if (t.device().is_cpu()) {
     buffer = Buffer::wrap(const_cast<void*>(t.numel() ? t.const_data_ptr() : nullptr), span(t), std::make_shared<c10::Storage>(t.storage()));
@@ -110,18 +112,19 @@ at::Tensor stand_in(const at::Tensor& given, bool known) {
 
 at::Tensor stand_in(const TensorType& type) {
   std::lock_guard lock(trace_mutex());
-  TORCH_CHECK(capture().active, "cresset: stand_in is called within a capture");
   capture().buffers.push_back(Buffer::wrap(nullptr, size_t(type.numel()) * c10::elementSize(type.dtype), nullptr));
   capture().stand_ins.push_back(device_tensor(capture().buffers.back(), type_of_bytes(type.dtype, type.sizes), type.sizes, c10::contiguous_strides(type.sizes), 0, type.dtype));
   return capture().stand_ins.back();
 }
 
-bool capturing() { return capture().active; }
+bool capturing() { return current; }
+const void* capture_of_thread() { return current; }
+std::vector<IndexCheck>* checks_of_capture() { return current ? &current->checks : nullptr; }
 
 bool is_random(const Node& leaf) {
-  return llvm::any_of(capture().randoms, [&](auto& numbers) { return numbers.first.get() == &leaf || numbers.second.get() == &leaf; });
+  return current && llvm::any_of(current->randoms, [&](auto& numbers) { return numbers.first.get() == &leaf || numbers.second.get() == &leaf; });
 }
-bool is_input_of_capture(const Node& leaf) { return leaf.buffer() && llvm::is_contained(capture().buffers, leaf.buffer()); }
+bool is_input_of_capture(const Node& leaf) { return current && leaf.buffer() && llvm::is_contained(current->buffers, leaf.buffer()); }
 
 // Whether a value follows from constants alone, as the shapes of a pyramid's levels do, and from what is known.
 static bool is_constant(const Value& v) {
@@ -138,31 +141,30 @@ static bool is_constant(const Value& v) {
 }
 
 void check_readable(const Cell& cell) {
-  if (!capture().active || !cell.content()) return;
+  if (!current || !cell.content()) return;
   TORCH_CHECK(is_constant(cell.content()), "cresset: a value is read while its graph is captured: an operator that is not lowered, or .item(), cannot be part of a captured program");
 }
 
 void begin_capture() {
   std::lock_guard lock(trace_mutex());
-  TORCH_CHECK(!capture().active, "cresset: a capture is under way already");
-  sync();  // nothing of the ordinary trace is pending while the graph is recorded
-  capture().active = true;
+  TORCH_CHECK(!current, "cresset: a capture is under way already");
+  sync();  // what this thread has pending is no part of the graph
+  current = new Capture;
 }
 
 void abort_capture() {
+  if (!current) return;
+  std::unique_ptr<Capture> ended(current);  // and freed without the lock: Python's lock is taken for what Python knows of
   std::lock_guard lock(trace_mutex());
-  if (!capture().active) return;
-  // What was recorded on the stand-ins must never run: they forget it, and so does what is still held of it. Nothing else is pending within a capture.
-  for (const at::Tensor& t : capture().stand_ins) Cell::of(t).set_content({});
-  for (Cell* c = Cell::first(); c; c = c->next())
-    if (c->pending() && c->failure().empty()) c->set_content({});
-  take_checks();
-  capture() = {};
+  // What was recorded on the stand-ins must never run: they forget it, and so does what is still held of it.
+  for (const at::Tensor& t : current->stand_ins) Cell::of(t).forget();
+  Cell::forget(current);
+  current = nullptr;
 }
 
 void note_random(const NodePtr& seed, const NodePtr& offset) {
   check_not_in_body("draw random numbers: every call would draw the same; draw them outside and pass them as an argument");
-  if (capture().active) capture().randoms.push_back({seed, offset});
+  if (current) current->randoms.push_back({seed, offset});
 }
 
 // Collects the program's results, each once, and what stands for inputs and outputs.
@@ -258,7 +260,6 @@ class CapturedProgram::Builder {
 
 std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& saved) {
   std::lock_guard lock(trace_mutex());
-  TORCH_CHECK(capture().active, "cresset: no capture is under way");
   CapturedProgram::Builder builder(inputs);
   for (const at::Tensor& t : outputs) builder.add_output(t, false);
   for (const at::Tensor& t : saved) builder.add_output(t, true);
@@ -266,9 +267,8 @@ std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&
   return builder.finish();
 }
 
-std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, bool custom_calls) {
+static std::string captured_text(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, bool custom_calls) {
   std::lock_guard lock(trace_mutex());
-  TORCH_CHECK(capture().active, "cresset: no capture is under way");
   std::vector<Value> results;
   for (const at::Tensor& t : outputs) results.push_back(read(t.is_complex() ? at::view_as_real(t.resolve_conj()) : t));
   Graph graph = make_graph(results);
@@ -283,8 +283,11 @@ std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std
   for (NodePtr& n : graph.inputs)
     if (n) ordered.push_back(std::move(n));
   graph.inputs = std::move(ordered);
-  take_checks();
-  std::string text = stablehlo_text(graph, custom_calls);
+  return stablehlo_text(graph, custom_calls);
+}
+
+std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, bool custom_calls) {
+  std::string text = captured_text(inputs, outputs, custom_calls);
   abort_capture();
   return text;
 }

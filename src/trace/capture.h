@@ -76,6 +76,7 @@ class CapturedProgram {
   int randoms_ = 0;
 };
 
+/// Of what this thread records from here on; other threads go on as they were.
 void begin_capture();
 /// Ends it: what was recorded on the stand-ins is forgotten.
 void abort_capture();
@@ -91,8 +92,12 @@ std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std
 bool is_input_of_capture(const Node& leaf);
 /// Whether it is a seed or an offset of this capture's random numbers.
 bool is_random(const Node& leaf);
-/// Reads must not happen now: true within a capture.
+/// Whether this thread captures a graph: values must not be read now.
 bool capturing();
+/// Tells its capture from others; null without.
+const void* capture_of_thread();
+/// Of what it has recorded; null without.
+std::vector<IndexCheck>* checks_of_capture();
 /// Raises within a capture if this cell's value depends on the graph's inputs or on random numbers.
 void check_readable(const Cell& cell);
 

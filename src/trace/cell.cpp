@@ -119,6 +119,20 @@ void Cell::set_content(Value v) {
   content_ = std::move(v);
   last_ = {};
   failure_.clear();
+  forgotten_ = false;
+  graph_ = !pending() ? nullptr : recording_body() ? body_of_thread() : capture_of_thread();
+}
+void Cell::forget() {
+  set_content({});
+  forgotten_ = true;
+}
+void Cell::forget(const void* graph) {
+  for (Cell* cell = first_cell(); cell; cell = cell->next_)
+    if (cell->graph_ == graph) cell->forget();
+}
+void Cell::check_not_forgotten() const {
+  TORCH_CHECK(!forgotten_, "cresset: the tensor was recorded in a graph that is finished (by torch.compile, an export or a composite's first call) and has no value of its own. "
+                           "It was kept elsewhere, in a module's attribute perhaps: return it from the function, or compute it anew");
 }
 void Cell::resize(size_t size) {
   std::lock_guard lock(trace_mutex());
@@ -138,9 +152,11 @@ void Cell::materialise(NodePtr leaf) {
   origin_ = nullptr;
   content_ = {std::move(leaf), 0};
   last_ = {};
+  graph_ = nullptr;
 }
 Value Cell::content_as(at::ScalarType dtype) {
   int64_t capacity = int64_t(nbytes()) / int64_t(c10::elementSize(dtype));
+  check_not_forgotten();
   if (!content_) return zeros(capacity, dtype);
   at::ScalarType from = content_.type().dtype;
   if (from == dtype) return content_;
@@ -235,6 +251,7 @@ BufferPtr bytes(Cell& cell) {
   std::lock_guard lock(trace_mutex());
   check_readable(cell);
   check_not_in_body("read a tensor's value (.item(), .cpu(), an operator that is not lowered)");
+  cell.check_not_forgotten();
   if (!cell.content()) {
     auto buffer = Buffer::allocate(cell.nbytes());
     std::memset(buffer->data(), 0, cell.nbytes());

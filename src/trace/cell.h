@@ -30,6 +30,13 @@ class Cell final : public c10::StorageImpl {
   Value content_as(at::ScalarType dtype);
   void set_content(Value v);
   bool pending() const;
+  /// The capture or composite's body that the pending content is recorded for, which no run of the trace may touch; null: none.
+  const void* graph() const { return graph_; }
+  /// That has ended: the content is gone, and reading the tensor is an error until it is written.
+  void forget();
+  /// All that is pending for it.
+  static void forget(const void* graph);
+  void check_not_forgotten() const;
   /// Why the pending content can't be computed, or "": other work does not wait for it any more.
   const std::string& failure() const { return failure_; }
   void fail(std::string why) { failure_ = std::move(why); }
@@ -49,6 +56,8 @@ class Cell final : public c10::StorageImpl {
   Value last_;
   at::DimVector last_sizes_, last_strides_;
   std::string failure_;
+  const void* graph_ = nullptr;
+  bool forgotten_ = false;
   const Node* origin_ = nullptr;  // alive as long as the pending value refers to it; compared only
   Cell *previous_ = nullptr, *next_ = nullptr;
   friend Value read(const at::Tensor& t);

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "llvm/ADT/ScopeExit.h"
 #include "trace/step.h"
 #include "trace/window.h"
 
@@ -12,14 +13,21 @@ namespace cresset::trace {
 namespace {
 
 struct Recording {
-  std::vector<at::Tensor> placeholders;          // undefined for absent arguments
-  std::vector<NodePtr> leaves;                   // theirs
-  std::unordered_set<const Node*> known_before;  // materialised values that exist already
+  Recording* around;                         // the body that this one is recorded within
+  std::vector<at::Tensor> placeholders;      // undefined for absent arguments
+  std::vector<NodePtr> leaves;               // theirs
+  std::unordered_set<NodePtr> known_before;  // materialised values that exist already
   std::vector<std::pair<size_t, ArgumentCheck>> checks;
 };
-std::vector<Recording>& stack() {
-  static auto* s = new std::vector<Recording>;
-  return *s;
+// Other threads go on meanwhile. A backward within a body runs on its thread (note_recorded).
+thread_local Recording* recording = nullptr;
+
+// What is still held of the body is nobody's.
+void end_recording() {
+  Cell::forget(recording);
+  for (const at::Tensor& placeholder : recording->placeholders)
+    if (placeholder.defined()) Cell::of(placeholder).forget();
+  delete std::exchange(recording, recording->around);
 }
 
 std::string* forever(const std::string& text) { return new std::string(text); }
@@ -41,64 +49,63 @@ const Operator* intern(const std::string& name, int version, std::vector<std::st
 
 }  // namespace
 
-bool recording_body() { return !stack().empty(); }
+bool recording_body() { return recording; }
+const void* body_of_thread() { return recording; }
 void check_not_in_body(const char* what) {
-  TORCH_CHECK(stack().empty(), "cresset: a composite's function must not ", what);
+  TORCH_CHECK(!recording, "cresset: a composite's function must not ", what);
 }
 
 MaybeTensors begin_body(const MaybeTensors& arguments) {
   std::lock_guard lock(trace_mutex());
-  Recording recording;
+  auto body = std::make_unique<Recording>(recording);
   for (Cell* c = Cell::first(); c; c = c->next())
-    if (c->content() && !c->pending()) recording.known_before.insert(c->content().node.get());
+    if (c->content() && !c->pending()) body->known_before.insert(c->content().node);
   MaybeTensors result;
   for (const auto& argument : arguments) {
     if (!argument || !argument->defined()) {
-      recording.placeholders.emplace_back();
-      recording.leaves.emplace_back();
+      body->placeholders.emplace_back();
+      body->leaves.emplace_back();
       result.emplace_back();
       continue;
     }
     TensorType type{argument->scalar_type(), at::DimVector(argument->sizes())};
-    recording.leaves.push_back(NodeFactory::input({}, type));
+    body->leaves.push_back(NodeFactory::input({}, type));
     auto dense = at::empty_like(*argument, argument->options().device(at::kMeta));
-    recording.placeholders.push_back(make_tensor({recording.leaves.back(), 0}, dense.strides()));
-    result.push_back(recording.placeholders.back());
+    body->placeholders.push_back(make_tensor({body->leaves.back(), 0}, dense.strides()));
+    result.push_back(body->placeholders.back());
   }
-  stack().push_back(std::move(recording));
+  recording = body.release();
   return result;
 }
 
 void abort_body() {
   std::lock_guard lock(trace_mutex());
-  if (!stack().empty()) stack().pop_back();
+  if (recording) end_recording();
 }
 
 void check_argument(Value value, ArgumentCheck check) {
   std::lock_guard lock(trace_mutex());
   auto moves = [](const Operator& op) { return &op == &builtin::reshape || &op == &builtin::permute || &op == &builtin::convert || &op == &builtin::expand; };
   while (moves(value.node->op())) value = value.node->operands()[0];
-  Recording& recording = stack().back();
-  auto leaf = std::find(recording.leaves.begin(), recording.leaves.end(), value.node);
-  if (leaf != recording.leaves.end()) recording.checks.push_back({size_t(leaf - recording.leaves.begin()), std::move(check)});
+  auto leaf = std::find(recording->leaves.begin(), recording->leaves.end(), value.node);
+  if (leaf != recording->leaves.end()) recording->checks.push_back({size_t(leaf - recording->leaves.begin()), std::move(check)});
 }
 
 std::shared_ptr<Composite> end_body(const std::string& name, int version, const std::vector<std::pair<std::string, Attribute>>& attributes,
                                     const std::vector<at::Tensor>& results) {
   std::lock_guard lock(trace_mutex());
-  TORCH_CHECK(!stack().empty(), "cresset: no composite is being recorded");
-  Recording recording = std::move(stack().back());
-  stack().pop_back();
+  TORCH_CHECK(recording, "cresset: no composite is being recorded");
+  auto ended = llvm::make_scope_exit(end_recording);
   std::unordered_map<const Node*, uint32_t> argument_of;
-  for (size_t i = 0; i < recording.leaves.size(); ++i) {
-    if (!recording.leaves[i]) continue;
-    argument_of[recording.leaves[i].get()] = uint32_t(i);
-    if (recording.placeholders[i].numel() == 0) continue;  // nobody can
-    Value now = read(recording.placeholders[i]);
-    TORCH_CHECK(now.node == recording.leaves[i], "cresset: composite ", name, " changes its argument ", i, " in place; return the new value instead");
+  for (size_t i = 0; i < recording->leaves.size(); ++i) {
+    if (!recording->leaves[i]) continue;
+    argument_of[recording->leaves[i].get()] = uint32_t(i);
+    if (recording->placeholders[i].numel() == 0) continue;  // nobody can
+    Value now = read(recording->placeholders[i]);
+    TORCH_CHECK(now.node == recording->leaves[i], "cresset: composite ", name, " changes its argument ", i, " in place; return the new value instead");
   }
   auto composite = std::make_shared<Composite>();
-  composite->checks_ = std::move(recording.checks);
+  composite->checks_ = std::move(recording->checks);
   std::vector<Value> values;
   for (const at::Tensor& t : results) {
     TORCH_CHECK(t.defined() && t.device().type() == c10::DeviceType::PrivateUse1, "cresset: composite ", name, " must return tensors of its arguments' device");
@@ -114,9 +121,9 @@ std::shared_ptr<Composite> end_body(const std::string& name, int version, const 
       body.operand_of_input.push_back(it->second);
       continue;
     }
-    TORCH_CHECK(!recording.known_before.count(input.get()), "cresset: composite ", name, " uses a tensor that is not one of its arguments; pass it as an argument");
+    TORCH_CHECK(!recording->known_before.count(input), "cresset: composite ", name, " uses a tensor that is not one of its arguments; pass it as an argument");
     TORCH_CHECK(&input->op() == &builtin::scalar || input->buffer(), "cresset: composite ", name, " uses an argument of the composite around it; pass it as an argument");
-    body.operand_of_input.push_back(uint32_t(recording.leaves.size() + composite->leaves_.size()));
+    body.operand_of_input.push_back(uint32_t(recording->leaves.size() + composite->leaves_.size()));
     composite->leaves_.push_back(input);
   }
   std::vector<std::string> names;

@@ -42,17 +42,19 @@ class Composite {
   std::vector<std::pair<size_t, ArgumentCheck>> checks_;  // by argument
 };
 
-/// Placeholders for the arguments. Until end_body or abort_body nothing runs: reading a value is an error. Bodies nest.
+/// Placeholders for the arguments. Until end_body or abort_body reading a value is an error; other threads go on as they were. Bodies nest.
 MaybeTensors begin_body(const MaybeTensors& arguments);
-/// The recorded function. Raises if it changed an argument in place, drew random numbers or used a tensor that is not an argument.
+/// The recorded function; the body has ended even if it raises. It does if the function changed an argument in place, drew random numbers or used a tensor that is not an argument.
 std::shared_ptr<Composite> end_body(const std::string& name, int version, const std::vector<std::pair<std::string, Attribute>>& attributes,
                                     const std::vector<at::Tensor>& results);
 void abort_body();
 /// Within a body: if the value is one of its arguments, in any shape, the check is made on each call. What the body itself computes is trusted.
 void check_argument(Value value, ArgumentCheck check);
 
-/// Whether a body is being recorded.
+/// Whether this thread records a body.
 bool recording_body();
+/// Tells it from others; null without.
+const void* body_of_thread();
 /// Raises within a body.
 void check_not_in_body(const char* what);
 

@@ -436,17 +436,24 @@ void IndexCheck::raise() const {
   TORCH_CHECK(index_error, message);
 }
 
+// A capture has its own.
+static std::vector<IndexCheck>& checks_now() {
+  auto* captured = checks_of_capture();
+  return captured ? *captured : state().checks;
+}
+
 void check_later(const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error) {
   std::lock_guard lock(trace_mutex());
   Value outside = make_value(builtin::any_outside, {integers}, {low, high, allowed ? Attribute(*allowed) : Attribute()}, {at::kBool, {}});
-  for (const IndexCheck& known : state().checks)
+  std::vector<IndexCheck>& checks = checks_now();
+  for (const IndexCheck& known : checks)
     if (known.outside == outside && known.message == message) return;
-  state().checks.push_back({std::move(outside), std::move(message), index_error});
+  checks.push_back({std::move(outside), std::move(message), index_error});
 }
 
 std::vector<IndexCheck> take_checks() {
   std::lock_guard lock(trace_mutex());
-  return std::exchange(state().checks, {});
+  return std::exchange(checks_now(), {});
 }
 
 namespace {
@@ -458,7 +465,7 @@ std::optional<c10::Error> run_pending() {
   auto at_exit = llvm::make_scope_exit(end_trace);
   std::vector<Cell*> cells;
   for (Cell* c = Cell::first(); c; c = c->next())
-    if (c->pending() && c->failure().empty()) cells.push_back(c);
+    if (c->pending() && !c->graph() && c->failure().empty()) cells.push_back(c);
   auto checks = take_checks();
   if (cells.empty() && checks.empty()) return std::nullopt;
   std::optional<c10::Error> ran_into;

@@ -122,6 +122,7 @@ std::string (*location_hook)() = nullptr;
 uint64_t window_number() { return window().number; }
 
 bool note_operator(uint64_t hash, c10::ArrayRef<Value> operands, c10::ArrayRef<Value> numbers) {
+  if (capturing() || recording_body()) return false;
   Window& w = window();
   size_t position = w.now.operators.size();
   w.now.operators.push_back(hash);
@@ -132,7 +133,6 @@ bool note_operator(uint64_t hash, c10::ArrayRef<Value> operands, c10::ArrayRef<V
     std::erase_if(w.like, [&](Known* known) { return position >= known->operators.size() || known->operators[position] != hash; });
     diverges = w.diverged = w.like.empty();
   }
-  if (capturing() || recording_body()) return diverges && location_hook;
   if (position == 0 && !w.like.empty()) begin_early_run();
   else if (w.run && std::find(w.like.begin(), w.like.end(), w.expected) == w.like.end()) drop_early_run();
   for (const Value& v : operands) note_leaves(v);

@@ -316,3 +316,76 @@ def test_threads():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def meanwhile(work):
+    """Runs it in another thread, to its end."""
+    import threading
+
+    found = []
+
+    def run():
+        try:
+            found.append(work())
+        except Exception as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def reads_values():
+    x = torch.arange(6.0).reshape(2, 3)
+    rows = x.to("cresset")
+    return torch.equal((rows * 2).cpu(), x * 2) and F.cross_entropy(rows, torch.tensor([0, 2], device="cresset")).item() > 0 and rows[torch.tensor([1], device="cresset")].sum().item() == 12
+
+
+def test_other_threads_go_on_while_a_composite_is_recorded():
+    went = []
+
+    @torch_cresset.composite("acme.slow_to_record")
+    def slow(x):
+        doubled = x * 2
+        went.append(meanwhile(reads_values))
+        return doubled + 1
+
+    x = torch.randn(3)
+    pending = x.to("cresset") + 3  # nor is it lost what this thread had pending
+    assert torch.equal(slow(x.to("cresset")).cpu(), x * 2 + 1)
+    assert went == [True] and torch.equal(pending.cpu(), x + 3)
+
+
+def test_other_threads_go_on_while_a_graph_is_captured():
+    from torch_cresset import _C
+    from torch_cresset.recorder import recording
+
+    x, columns = torch.randn(3), torch.tensor([2, 0])
+    with recording():
+        inputs = [_C.wrap(t) for t in (x, columns)]
+        doubled = inputs[0] * 2
+        assert meanwhile(reads_values) is True
+        with pytest.raises(IndexError):  # the other's check is not this graph's
+            raise meanwhile(lambda: torch.zeros(2, device="cresset")[torch.tensor([2], device="cresset")].cpu())
+        program = _C.captured_program(inputs, [doubled[inputs[1]]])
+    assert torch.equal(program.run([x, columns])[0], (x * 2)[columns])
+    with pytest.raises(IndexError):
+        program.run([x, columns + 1])
+
+
+def test_what_a_finished_graph_left_behind_has_no_value():
+    kept = []
+
+    @torch_cresset.composite("acme.keeps")
+    def keeps(x):
+        kept.extend([x, x * 2])
+        return x + 1
+
+    keeps(torch.ones(3, device="cresset"))
+    for tensor in kept:
+        with pytest.raises(RuntimeError, match="a graph that is finished"):
+            tensor.cpu()
+        with pytest.raises(RuntimeError, match="a graph that is finished"):
+            tensor + 1
+        assert torch.equal(tensor.copy_(torch.ones(3)).cpu(), torch.ones(3))
