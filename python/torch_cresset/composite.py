@@ -102,14 +102,14 @@ class _Definition:
             placeholders = _C.begin_body(inputs)
             try:
                 results = run(placeholders)
+                shown = _decode(attributes)[0]["shown"]
+                if wanted is None:
+                    composite = _C.end_body(self.name, self.version, shown, results)
+                else:
+                    composite = _C.end_body(self.name + "_backward", self.version, shown | {"output_mask": list(wanted)}, results)
             except BaseException:
                 _C.abort_body()
                 raise
-            shown = _decode(attributes)[0]["shown"]
-            if wanted is None:
-                composite = _C.end_body(self.name, self.version, shown, results)
-            else:
-                composite = _C.end_body(self.name + "_backward", self.version, shown | {"output_mask": list(wanted)}, results)
             self.recorded[signature] = composite
         return composite
 

@@ -51,15 +51,18 @@ def _signature(schema, left_out):
 
 
 def _is_function(operator, values):
-    """Whether a call moves nothing in place and asks for no tensor's values, as instance_norm does of statistics, cross_entropy of which labels count for the weights' sum."""
+    """Whether a call moves nothing in place and asks for no tensor's values, as instance_norm does of statistics, cross_entropy of which labels count for the weights' sum, and draws nothing at random."""
     if operator == "instance_norm":
         return not values["use_input_stats"] or values["running_mean"] is None
+    if "num_layers" in values:
+        return not values["train"] or values["dropout"] == 0
     return operator != "cross_entropy_loss" or values["weight"] is None or values["label_smoothing"] == 0 or values["target"].is_floating_point()
 
 
 def _keep(name, operator, version):
     """One implicit operator."""
-    op = getattr(torch.ops.aten, operator).default
+    packet, _, overload = operator.partition(".")
+    op = getattr(getattr(torch.ops.aten, packet), overload or "default")
     has = functools.partial(torch._C._dispatch_has_kernel_for_dispatch_key, op.name())
     alias = _IMPLICIT if has(_IMPLICIT) else DispatchKey.CompositeExplicitAutograd
     left_out = {"cudnn_enabled": False} if operator == "instance_norm" else {}
@@ -86,13 +89,14 @@ def _keep(name, operator, version):
         values = arguments(args, kwargs)
         return call.repeated(**values) if _is_function(operator, values) else None
 
-    def in_graph(*args, **kwargs):
-        return kernel(*args, **kwargs) if _traced() else op._op_dk(alias, *args, **kwargs)
+    def keep_in_graphs(key):
+        pytorchs = op.py_kernels.pop(key, None) or functools.partial(op._op_dk, alias)
+        op.py_impl(key)(lambda *args, **kwargs: kernel(*args, **kwargs) if _traced() else pytorchs(*args, **kwargs))
 
     _C.keep_operator(operator, kernel, repeated)
     _kernels.impl(operator, kernel, "PrivateUse1")
     for key in (_IMPLICIT,) if alias == _IMPLICIT else (DispatchKey.AutogradCPU, DispatchKey.CPU):
-        op.py_impl(key)(in_graph)
+        keep_in_graphs(key)
     traced.add(op.overloadpacket)
 
 

@@ -128,14 +128,12 @@ Tensors Composite::State::record(const std::vector<bool>* wanted, const Tensors&
     std::vector<std::pair<std::string, trace::Attribute>> values;
     for (const auto& [key, value] : attributes) std::visit([&](const auto& v) { values.emplace_back(key, trace::Attribute(v)); }, value);
     if (wanted) values.emplace_back("output_mask", trace::Attribute(*wanted));
-    Tensors results;
     try {
-      results = body(placeholders);
+      composite = trace::end_body(wanted ? name + "_backward" : name, version, values, body(placeholders));
     } catch (...) {
       trace::abort_body();
       throw;
     }
-    composite = trace::end_body(wanted ? name + "_backward" : name, version, values, results);
     std::lock_guard lock(mutex);
     recorded[signature] = composite;
   }

@@ -19,6 +19,9 @@ bool takes_tensor(const c10::Argument& argument) {
   return (optional ? optional->getElementType() : argument.type())->kind() == c10::TypeKind::TensorType;
 }
 
+// A tensor's place in a key; 0 for an absent one.
+uint64_t type_of(const at::Tensor& t) { return t.defined() ? 1 + uint64_t(t.scalar_type()) : 0; }
+
 py::tuple in_python(at::ArrayRef<c10::IValue> arguments) {
   py::tuple all(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) all[i] = torch::jit::toPyObject(arguments[i]);
@@ -38,7 +41,11 @@ class KeptOperator {
     }
     auto arguments = torch::jit::pop(*stack, count);
     py::gil_scoped_acquire gil;
-    stack->emplace_back(kernel_(*in_python(arguments)).cast<at::Tensor>());
+    py::object results = kernel_(*in_python(arguments));
+    const auto& returns = op.schema().returns();
+    if (returns.size() == 1) return stack->push_back(torch::jit::toIValue(results, returns[0].type()));
+    py::sequence all(results);
+    for (size_t i = 0; i < returns.size(); ++i) stack->push_back(torch::jit::toIValue(py::object(all[i]), returns[i].type()));
   }
 
  private:
@@ -48,9 +55,15 @@ class KeptOperator {
     for (size_t i = 0; i < arguments.size(); ++i) {
       const c10::IValue& v = arguments[i];
       if (takes_tensor(op.schema().arguments()[i])) {
-        bool present = v.isTensor() && v.toTensor().defined();
-        operands.push_back(present ? std::optional(v.toTensor()) : std::nullopt);
-        key.push_back(present ? 1 + uint64_t(v.toTensor().scalar_type()) : 0);
+        at::Tensor t = v.isTensor() ? v.toTensor() : at::Tensor();
+        operands.push_back(t.defined() ? std::optional(t) : std::nullopt);
+        key.push_back(type_of(t));
+      } else if (v.isTensorList()) {
+        key.insert(key.end(), {'l', uint64_t(v.toListRef().size())});
+        for (const c10::IValue& t : v.toListRef()) {
+          operands.push_back(t.toTensor());
+          key.push_back(type_of(t.toTensor()));
+        }
       } else if (v.isInt()) {
         key.insert(key.end(), {'i', uint64_t(v.toInt())});
       } else if (v.isDouble()) {

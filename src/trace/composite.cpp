@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "llvm/ADT/ScopeExit.h"
 #include "trace/step.h"
 #include "trace/window.h"
 
@@ -95,7 +94,6 @@ std::shared_ptr<Composite> end_body(const std::string& name, int version, const 
                                     const std::vector<at::Tensor>& results) {
   std::lock_guard lock(trace_mutex());
   TORCH_CHECK(recording, "cresset: no composite is being recorded");
-  auto ended = llvm::make_scope_exit(end_recording);
   std::unordered_map<const Node*, uint32_t> argument_of;
   for (size_t i = 0; i < recording->leaves.size(); ++i) {
     if (!recording->leaves[i]) continue;
@@ -132,6 +130,7 @@ std::shared_ptr<Composite> end_body(const std::string& name, int version, const 
     composite->attributes_.push_back(value);
   }
   composite->op_ = intern(name, version, std::move(names), std::move(body));
+  end_recording();
   return composite;
 }
 

@@ -44,7 +44,7 @@ class Composite {
 
 /// Placeholders for the arguments. Until end_body or abort_body reading a value is an error; other threads go on as they were. Bodies nest.
 MaybeTensors begin_body(const MaybeTensors& arguments);
-/// The recorded function; the body has ended even if it raises. It does if the function changed an argument in place, drew random numbers or used a tensor that is not an argument.
+/// The recorded function. Raises, and the body goes on until abort_body, if the function changed an argument in place, drew random numbers or used a tensor that is not an argument.
 std::shared_ptr<Composite> end_body(const std::string& name, int version, const std::vector<std::pair<std::string, Attribute>>& attributes,
                                     const std::vector<at::Tensor>& results);
 void abort_body();

@@ -43,6 +43,20 @@ def ctc(x, targets, steps, labels, blank=0, zero_infinity=False):
     return torch.ops.aten._ctc_loss.Tensor(x, targets, steps, labels, blank, zero_infinity)[0]
 
 
+def recurrent(kind, x, *states_and_parameters, **attributes):
+    states = 2 if kind == "lstm" else 1
+    attributes = {"has_biases": True, "num_layers": 1, "dropout": 0.0, "train": True, "bidirectional": False, "batch_first": False} | attributes
+    hx, parameters = states_and_parameters[:states], states_and_parameters[states:]
+    return getattr(torch, kind)(x, hx if kind == "lstm" else hx[0], parameters, *attributes.values())
+
+
+def recurrent_tensors(kind, inputs=3, size=2, batch=3, steps=3):
+    """Of one layer: batch and steps are equal, so that either may come first."""
+    gates = {"lstm": 4, "gru": 3}.get(kind, 1) * size
+    states = [numbers(1, batch, size, low=-1, high=1)] * (2 if kind == "lstm" else 1)
+    return [numbers(steps, batch, inputs, low=-1, high=1), *states, numbers(gates, inputs, low=-1, high=1), numbers(gates, size, low=-1, high=1), numbers(gates, low=-1, high=1), numbers(gates, low=-0.5, high=0.5)]
+
+
 # name: the tensors it is called with (floating ones take the dtype that is tested and have gradients), and the calls
 CASES = {
     "aten.relu": ([X], calls(F.relu)),
@@ -82,6 +96,7 @@ CASES = {
                         calls(lambda x, t, **a: F.nll_loss(x, t, **a), {}, {"reduction": "sum"}, {"reduction": "none"}, {"ignore_index": 3})),
     "aten.ctc_loss": ([numbers(8, 2, 5), torch.tensor([[1, 1, 3], [3, 2, 0]]), torch.tensor([8, 6]), torch.tensor([3, 2])], calls(ctc, {}, {"blank": 4})),
     "aten.cross_entropy_loss": ([X, LABELS], calls(lambda x, t, **a: F.cross_entropy(x, t, **a), {}, {"reduction": "sum"}, {"label_smoothing": 0.1}, {"ignore_index": 5})),
+    **{f"aten.{kind}": (recurrent_tensors(kind), calls(functools.partial(recurrent, kind), {}, {"batch_first": True})) for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     "aten.kl_div": ([X, BETWEEN.flip(0)], calls(lambda x, t, **a: F.kl_div(x, t.detach(), **a), {"reduction": "batchmean"}, {"reduction": "none", "log_target": True})),
     "aten.l1_loss": ([X, X.flip(0)], calls(F.l1_loss, {}, {"reduction": "sum"}, {"reduction": "none"})),
     "aten.mse_loss": ([X, X.flip(0)], calls(F.mse_loss, {}, {"reduction": "sum"}, {"reduction": "none"})),

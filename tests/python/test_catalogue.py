@@ -17,7 +17,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 import torch_cresset
-from composite_cases import grouped_mm
+from composite_cases import grouped_mm, recurrent, recurrent_tensors
 from conftest import fallbacks
 from test_xla import execute
 
@@ -215,7 +215,17 @@ def sgd(p, g, buffer, options):
 
 
 ADAM = ({}, {"amsgrad": True}, {"maximize": True, "weight_decay": 0.0})
+
+def networks(kind):
+    def cases(dtype):
+        for attributes in ({}, {"batch_first": True}):
+            yield Case(lambda *t, attributes=attributes: recurrent(kind, *t, **attributes), *(t.to(dtype) for t in recurrent_tensors(kind)))
+
+    return cases
+
+
 CASES = {
+    **{f"aten.{kind}": networks(kind) for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     "aten.nll_loss2d": nll_loss2d,
     "aten.layer_norm": norms(lambda x, w, b: F.layer_norm(x, (6,), w, b), (4, 6)),
     "aten.group_norm": norms(lambda x, w, b: F.group_norm(x, 2, w, b), (3, 6, 4), ((True, True), (False, False))),

@@ -1,5 +1,7 @@
 """ATen's operators that PyTorch decomposes above every device stay whole; which composites are kept, and what their text says of absent operands."""
 
+import copy
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -280,3 +282,59 @@ def test_indices_on_the_cpu(index):
 def test_no_index():
     with pytest.raises(IndexError, match="at least one index"):
         torch.ops.aten.index(torch.randn(4, 3).to("cresset"), [None])
+
+
+class Recurrent(torch.nn.Module):
+    """A sequence's results and last states as one tensor."""
+
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.network = kind(5, 4, num_layers=2, bidirectional=True, **options)
+
+    def forward(self, x):
+        y, state = self.network(x)
+        return torch.cat([t.flatten() for t in (y, *(state if isinstance(state, tuple) else (state,)))])
+
+
+RECURRENT = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "rnn_tanh": torch.nn.RNN}
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_recurrent_networks_are_one_composite(name):
+    model, x = Recurrent(RECURRENT[name]), torch.randn(3, 2, 5)
+    expected = gradients(lambda x: model(x), x)
+    for trained in (False, True):
+        twin, found = copy.deepcopy(model).to("cresset"), []
+        kept = names(lambda: found.append(gradients(twin, x.to("cresset")) if trained else twin(x.to("cresset")).detach()))
+        assert kept == {f"aten.{name}"} | ({f"aten.{name}_backward"} if trained else set())
+        same_on_both = zip(found[0] if trained else [found[0]], expected)
+        for a, e in same_on_both:
+            torch.testing.assert_close(a.cpu(), e)
+    text = torch_cresset.stablehlo(torch.export.export(model.eval(), (x,)), x)
+    main = text[:text.index("func.func private")]
+    assert main.count("stablehlo.composite") == 1 and f'"aten.{name}"' in main and "num_layers = 2" in main and "bidirectional = true" in main
+    assert not fallbacks()
+
+
+def test_recurrent_networks_with_dropout_draw_anew():
+    model, x = Recurrent(torch.nn.LSTM, dropout=0.5).to("cresset"), torch.randn(3, 2, 5, device="cresset")
+    assert not torch.equal(model(x).cpu(), model(x).cpu())
+    model.eval()
+    assert names(lambda: model(x)) == {"aten.lstm"}
+    assert torch.equal(model(x).cpu(), model(x).cpu())
+
+
+def test_recurrent_networks_in_compiled_graphs(monkeypatch):
+    monkeypatch.setattr(torch._dynamo.config, "allow_rnn", True)
+    model, x = Recurrent(torch.nn.LSTM), torch.randn(3, 2, 5)
+    expected, found = gradients(lambda x: model(x), x), []
+    compiled = torch.compile(model, backend="cresset", fullgraph=True)
+    assert names(lambda: found.append(gradients(compiled, x))) == {"aten.lstm", "aten.lstm_backward"}
+    for a, e in zip(found[0], expected, strict=True):
+        torch.testing.assert_close(a, e)
+
+
+def test_packed_sequences():
+    model, x = torch.nn.LSTM(5, 4), torch.nn.utils.rnn.pack_sequence([torch.randn(n, 5) for n in (4, 2, 1)])
+    expected = model(x)[0].data
+    torch.testing.assert_close(copy.deepcopy(model).to("cresset")(x.to("cresset"))[0].data.cpu(), expected)
