@@ -229,6 +229,7 @@ const std::unordered_map<std::string_view, Function>& functions() {
          });
        }},
       {"masked_fill", [](Arguments a) {
+         if (!a[0].toTensor().is_complex()) return at::Tensor();  // where PyTorch says what a real tensor takes
          Parts z = parts(a[0].toTensor()), value = parts(operand(a[2]), z.re.scalar_type());
          return joined({at::where(a[1].toTensor(), value.re, z.re), at::where(a[1].toTensor(), value.im, z.im)});
        }},
