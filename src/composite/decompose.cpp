@@ -79,4 +79,19 @@ void erase_unreachable(ModuleOp module) {
     if (function.isPrivate() && !reached.contains(function)) function.erase();
 }
 
+OwningOpRef<ModuleOp> extract(ModuleOp from, StringRef function) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(from.getLoc());
+  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
+  SmallVector<StringRef> names{function};
+  while (!names.empty()) {
+    StringRef name = names.pop_back_val();
+    auto found = from.lookupSymbol<func::FuncOp>(name);
+    if (!found || module->lookupSymbol(name)) continue;
+    b.clone(*found);
+    auto uses = SymbolTable::getSymbolUses(&found.getBody());
+    for (const SymbolTable::SymbolUse& use : *uses) names.push_back(use.getSymbolRef().getLeafReference());
+  }
+  return module;
+}
+
 }  // namespace cresset::composite

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "stablehlo/dialect.h"
 
 namespace cresset::composite {
@@ -17,5 +18,8 @@ mlir::LogicalResult decompose(mlir::ModuleOp module, const std::function<bool(ml
 
 /// Erases private functions that no public one needs.
 void erase_unreachable(mlir::ModuleOp module);
+
+/// A function and all that it refers to, as a module by itself.
+mlir::OwningOpRef<mlir::ModuleOp> extract(mlir::ModuleOp module, llvm::StringRef function);
 
 }  // namespace cresset::composite

@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "composite/decompose.h"
 #include "composite/kernels.h"
 #include "composite/selection.h"
 #include "interpreter/interpreter.h"
@@ -36,23 +37,6 @@ class ReferenceKernel final : public Kernel {
   func::FuncOp function_;
 };
 
-// The decomposition and all that it refers to, by itself.
-OwningOpRef<ModuleOp> extracted(stablehlo::CompositeOp op) {
-  auto from = op->getParentOfType<ModuleOp>();
-  OwningOpRef<ModuleOp> module = ModuleOp::create(op.getLoc());
-  OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
-  SmallVector<StringRef> names{op.getDecomposition()};
-  while (!names.empty()) {
-    StringRef name = names.pop_back_val();
-    auto function = from.lookupSymbol<func::FuncOp>(name);
-    if (!function || module->lookupSymbol(name)) continue;
-    b.clone(*function);
-    auto uses = SymbolTable::getSymbolUses(&function.getBody());
-    for (const SymbolTable::SymbolUse& use : *uses) names.push_back(use.getSymbolRef().getLeafReference());
-  }
-  return module;
-}
-
 struct Interpreted {
   std::mutex mutex;
   std::optional<Selection> selection;
@@ -76,7 +60,7 @@ int interpreted_changes() {
   std::lock_guard lock(interpreted().mutex);
   return interpreted().changes;
 }
-std::unique_ptr<Kernel> interpreted_kernel(stablehlo::CompositeOp op) { return std::make_unique<ReferenceKernel>(extracted(op), op.getDecomposition()); }
+std::unique_ptr<Kernel> interpreted_kernel(stablehlo::CompositeOp op) { return std::make_unique<ReferenceKernel>(extract(op->getParentOfType<ModuleOp>(), op.getDecomposition()), op.getDecomposition()); }
 std::unique_ptr<Kernel> reference_kernel(stablehlo::CompositeOp op) {
   std::lock_guard lock(interpreted().mutex);
   if (!interpreted().selection || !interpreted().selection->keeps(op)) return nullptr;

@@ -11,6 +11,7 @@
 
 #include "composite/decompose.h"
 #include "composite/kernels.h"
+#include "cpu/control_flow.h"
 #include "cpu/family.h"
 #include "cpu/kernel_cache.h"
 #include "cpu/kernels.h"
@@ -19,9 +20,7 @@
 #include "cpu/random.h"
 #include "cpu/simplify.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "runtime/arena.h"
 #include "runtime/thread_pool.h"
 
@@ -33,7 +32,7 @@ namespace {
 
 // What a kernel does, in short: its kind, the types it works on, its operations.
 std::string label_of(const Fusion& fusion) {
-  static constexpr const char* kinds[] = {"rows", "reduce", "concatenate", "dot", "convolution", "attention", "attention_gradient", "window", "select_and_scatter", "scatter", "sort", "triangular_solve", "alignment", "composite"};
+  static constexpr const char* kinds[] = {"rows", "reduce", "concatenate", "dot", "convolution", "attention", "attention_gradient", "window", "select_and_scatter", "scatter", "sort", "triangular_solve", "alignment", "update", "composite"};
   static_assert(std::size(kinds) == Fusion::Composite + 1);
   std::string text = kinds[fusion.kind];
   llvm::raw_string_ostream out(text);
@@ -121,6 +120,7 @@ llvm::Error emit(KernelContext& c) {
     case Fusion::Sort: return emit_sort(c);
     case Fusion::TriangularSolve: return emit_triangular_solve(c);
     case Fusion::Alignment: return emit_alignment(c);
+    case Fusion::Update: return emit_update(c);
     case Fusion::Composite: break;  // nothing to emit
   }
   return llvm::Error::success();
@@ -316,7 +316,7 @@ Port port_of(Type type) {
 }
 
 // Offers every composite to the registered kernels, the outer before what is nested in it, and decomposes what nobody takes. Of what was nested, those that are run whole are reported.
-LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_ptr<composite::Kernel>>& foreign, composite::Report& report) {
+LogicalResult choose_kernels(ModuleOp module, ForeignKernels& foreign, composite::Report& report) {
   composite::load_plugins_from_environment();
   DenseSet<Operation*> outer;
   for (auto function : module.getOps<func::FuncOp>())
@@ -330,35 +330,11 @@ LogicalResult choose_kernels(ModuleOp module, DenseMap<Operation*, std::unique_p
   });
 }
 
-using ForeignKernels = DenseMap<Operation*, std::unique_ptr<composite::Kernel>>;
-
-// No kernel holds a loop: those of @main are interpreted, each as a composite that stands for it.
-void interpret_loops(ModuleOp module, func::FuncOp main, ForeignKernels& foreign) {
-  for (auto [i, loop] : llvm::enumerate(llvm::to_vector(main.getBody().front().getOps<WhileOp>()))) {
-    llvm::SetVector<Value> inputs(loop->operand_begin(), loop->operand_end());
-    getUsedValuesDefinedAbove(loop->getRegions(), inputs);
-    OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-    auto types = ValueRange(inputs.getArrayRef()).getTypes();
-    auto function = func::FuncOp::create(b, loop.getLoc(), "cresset.loop." + std::to_string(i), b.getFunctionType(types, loop->getResultTypes()));
-    function.setPrivate();
-    Block* block = function.addEntryBlock();
-    b.setInsertionPointToEnd(block);
-    IRMapping map;
-    map.map(inputs.getArrayRef(), block->getArguments());
-    func::ReturnOp::create(b, loop.getLoc(), b.clone(*loop, map)->getResults());
-    b.setInsertionPoint(loop);
-    auto stands_for = CompositeOp::create(b, loop.getLoc(), loop->getResultTypes(), inputs.getArrayRef(), "stablehlo.while", b.getDictionaryAttr({}), function.getName(), 0u);
-    loop->replaceAllUsesWith(stands_for->getResults());
-    loop->erase();
-    foreign[stands_for] = composite::interpreted_kernel(stands_for);
-  }
-}
-
 // Composites to kernels or their decomposition, the rest simplified, all of it shared out among kernels.
-llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, ForeignKernels& foreign, composite::Report& report) {
+llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, CompileRegion compile_region, ForeignKernels& foreign, composite::Report& report, ProgramStats& stats) {
   auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
   if (failed(choose_kernels(module, foreign, report))) return broken();
-  interpret_loops(module, main, foreign);
+  compile_control_flow(module, main, compile_region, foreign, report, stats);
   main.walk([&](CompositeOp op) {
     if (!foreign.contains(op)) split_attention_gradient(op);
   });
@@ -373,9 +349,16 @@ llvm::Expected<std::string> assembly_of_main(ModuleOp module, func::FuncOp main,
   if (!target) return target.takeError();
   ForeignKernels foreign;
   composite::Report report;
-  auto fusions = divide(module, main, foreign, report);
-  if (!fusions) return fusions.takeError();
   std::string all;
+  auto assemble_region = [&](ModuleOp region) -> llvm::Expected<std::unique_ptr<Program>> {
+    auto text = assembly(region, options);
+    if (!text) return text.takeError();
+    all += *text;
+    return std::make_unique<NativeProgram>();
+  };
+  ProgramStats stats;
+  auto fusions = divide(module, main, assemble_region, foreign, report, stats);
+  if (!fusions) return fusions.takeError();
   for (const Fusion& fusion : *fusions) {
     if (fusion.kind == Fusion::Composite) continue;
     auto fresh = emit_kernel(fusion, Slots(fusion), "kernel", *target);
@@ -414,9 +397,10 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   composite::Report report;
   if (options.report) report = *options.report;
   ForeignKernels foreign;
-  auto fusions = divide(module, main, foreign, report);
-  if (!fusions) return fusions.takeError();
   auto program = std::make_unique<NativeProgram>();
+  auto compile_region = [&](ModuleOp region) { return compile(region, {.cpu = options.cpu, .sizes_change = options.sizes_change}); };
+  auto fusions = divide(module, main, compile_region, foreign, report, program->stats_);
+  if (!fusions) return fusions.takeError();
   for (Type t : main.getArgumentTypes()) program->inputs_.push_back(port_of(t));
   for (Type t : main.getResultTypes()) program->outputs_.push_back(port_of(t));
   SmallVector<int> aliased(main.getNumResults(), -1);
@@ -443,16 +427,17 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
       for (Value v : op->getOperands()) call.operands.push_back(size_t(slots.at(v)));
       for (Value v : op->getResults()) call.results.push_back(size_t(slots.at(v)));
       program->add_foreign(std::move(call), buffers, plan);
-      program->labels.push_back(label_of(fusion));
+      program->labels.push_back(is_control_flow(op) ? "" : label_of(fusion));
     } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
       program->add_launch(native, buffers, plan);
+      if (fusion.kind == Fusion::Update) program->copy_before(size_t(slots.at(fusion.product->getOperand(0))), size_t(slots.at(fusion.product->getResult(0))), value_bytes(fusion.product->getResult(0)));
       if (options.sizes_change && !native.arguments.empty()) program->stats_.shared_seconds += native.kernel.cost * Kernel::kSecondsPerCost;
       program->labels.push_back(label_of(fusion));
     }
   }
   program->composites_ = report.fates();
-  program->stats_.arena_bytes = size_t(plan.arena_bytes), program->stats_.temporary_bytes = size_t(plan.temporary_bytes), program->stats_.donated_bytes = size_t(plan.donated_bytes);
-  program->stats_.kernels = program->count(), program->stats_.unique_kernels = int(kernels->size());
+  program->stats_.arena_bytes = size_t(plan.arena_bytes), program->stats_.temporary_bytes += size_t(plan.temporary_bytes), program->stats_.donated_bytes = size_t(plan.donated_bytes);
+  program->stats_.kernels += program->count(), program->stats_.unique_kernels += int(kernels->size());
   program->stats_.compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return program;
 }

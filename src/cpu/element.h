@@ -57,8 +57,11 @@ class ElementEmitter {
   /// Loads from a dense row-major array.
   IR load(mlir::Value v, IR base, const Indices& at);
 
+  Index plus(const Index& x, const Index& y);
   /// Row-major offset; `lanes` set if the lanes don't follow each other.
   Index offset(llvm::ArrayRef<int64_t> shape, const Indices& at);
+  /// Where a slice begins along a dimension in which it may begin at 0 to `highest`; `at`: of the start's dimensions.
+  Index clamped_start(mlir::Value start, const Indices& at, int64_t highest);
   /// Where an operation that only moves elements takes them from; no value of others.
   std::optional<Indices> through(mlir::Operation* op, const Indices& at);
 
@@ -71,10 +74,8 @@ class ElementEmitter {
   IR emit_random_bits(mlir::stablehlo::CompositeOp op, const Indices& at);
   IR emit_convert(mlir::Type from, mlir::Type to, IR v);
   Indices through_reshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, const Indices& at);
-  Index plus(const Index& x, const Index& y);
   Index times(const Index& x, int64_t factor);
   IR as_lanes(const Index& x);
-  Index clamped_start(mlir::Value start, const Indices& at, int64_t highest);
   std::optional<BoundedIndex> position(mlir::Value v, const Indices& at);
   IR all_lanes(IR condition) { return lanes_ > 1 && !condition->getType()->isVectorTy() ? k_.splat(condition, lanes_) : condition; }
 

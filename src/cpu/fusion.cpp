@@ -101,6 +101,11 @@ class Fuser {
       if (auto type = dyn_cast<RankedTensorType>(v.getType()); !type || isa<ComplexType>(type.getElementType()))
         return op->emitOpError("is not supported by the CPU compiler: type ") << v.getType();
 
+    if (overwrites_argument(op)) {
+      Fusion& fusion = start(op, Fusion::Update, Fusion::Element);
+      fusion.product = op;
+      return success();
+    }
     if (is_expression(op) && !is_foreign_(op)) return place_expression(op, uses, escapes), success();
     if (is_row_reduction(op)) return place_row_reduction(op, uses), success();
     if (isa<OptimizationBarrierOp>(op)) return op->emitOpError("should have been removed");
@@ -126,6 +131,14 @@ class Fuser {
     if (llvm::is_contained({Fusion::Dot, Fusion::Convolution, Fusion::Attention, Fusion::AttentionGradient}, *kind)) fusion.product = op;
     if (*kind == Fusion::Reduce) fusion.shape.assign(shaped(op->getOperand(0)).getShape().begin(), shaped(op->getOperand(0)).getShape().end());
     return success();
+  }
+
+  // A part of what the caller gives away, and gets back.
+  bool overwrites_argument(Operation* op) {
+    auto update = dyn_cast<DynamicUpdateSliceOp>(op);
+    auto argument = update ? dyn_cast<BlockArgument>(update.getOperand()) : BlockArgument();
+    auto result = argument ? main_.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tf.aliasing_output") : IntegerAttr();
+    return result && main_.getBody().front().getTerminator()->getOperand(unsigned(result.getInt())) == update.getResult();
   }
 
   void place_expression(Operation* op, ArrayRef<Use> uses, bool escapes) {
@@ -218,6 +231,7 @@ class Fuser {
       case Fusion::Rows: return true;
       case Fusion::Reduce:
       case Fusion::Concatenate: return true;
+      case Fusion::Update: return use.user != use.fusion->product || use.operand > 0;
       case Fusion::Dot:
       case Fusion::Attention:
       case Fusion::AttentionGradient:

@@ -34,6 +34,7 @@ struct Fusion {
     Sort,
     TriangularSolve,
     Alignment,    ///< cresset.alignment_scores
+    Update,       ///< dynamic_update_slice of an argument of the program whose buffer the result may take over: writes the slice alone
     Composite,    ///< run whole by somebody's kernel
   };
   /// How an operation lives in a Rows kernel.
@@ -45,7 +46,7 @@ struct Fusion {
   Kind kind;
   int last = 0;                                   ///< position of its last operation: kernels run in this order
   llvm::SmallVector<int64_t> shape;               ///< of Rows, Reduce, and of what a product's epilogue writes
-  mlir::Operation* product = nullptr;             ///< dot, convolution, attention or its gradient; with roles beside it, these are its epilogue
+  mlir::Operation* product = nullptr;             ///< dot, convolution, attention or its gradient; with roles beside it, these are its epilogue; of Update the operation
   llvm::MapVector<mlir::Operation*, Role> roles;  ///< program order after fuse()
   llvm::SetVector<mlir::Value> outputs, inputs;   ///< buffers written and read
 };

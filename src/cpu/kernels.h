@@ -68,6 +68,7 @@ llvm::Error emit_sort(KernelContext& c);
 /// With the matrix on the left; simplify() brings it there.
 llvm::Error emit_triangular_solve(KernelContext& c);
 llvm::Error emit_alignment(KernelContext& c);
+llvm::Error emit_update(KernelContext& c);
 
 /// The neutral element of a simple reducer.
 IR neutral(KernelEmitter& k, mlir::Operation* reducer, llvm::Type* type);

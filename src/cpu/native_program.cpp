@@ -36,6 +36,11 @@ void NativeProgram::add_foreign(ForeignCall call, ArrayRef<Value> buffers, const
   add_buffers(buffers, plan);
 }
 
+void NativeProgram::copy_before(size_t from, size_t to, int64_t bytes) {
+  Launch& launch = launches_.back();
+  launch.from = launch.first + from, launch.to = launch.first + to, launch.copied_bytes = size_t(bytes);
+}
+
 void NativeProgram::add_buffers(ArrayRef<Value> buffers, const BufferPlan& plan) {
   for (Value v : buffers) {
     Place place = plan.places.lookup(v);
@@ -68,7 +73,7 @@ void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* cons
     }
     auto start = std::chrono::steady_clock::now();
     run(launches_[next], done);
-    profile(labels[next], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (!labels[next].empty()) profile(labels[next], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   for (const Copy& copy : copies) {
     const void* from = copy.from.kind == Place::Input      ? inputs[copy.from.index]
@@ -81,6 +86,7 @@ void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* cons
 
 void NativeProgram::run(const Launch& launch, int64_t done) {
   if (launch.foreign) return launch.foreign->run(&table_[launch.first]);
+  if (launch.copied_bytes && table_[launch.from] != table_[launch.to]) std::memcpy(table_[launch.to], table_[launch.from], launch.copied_bytes);
   if (launch.grain) return parallel_for(launch.entry, &table_[launch.first], done, launch.tasks, launch.grain, launch.scratch_bytes);
   run_alone(launch.entry, &table_[launch.first], 0, launch.tasks, launch.scratch_bytes);
 }
@@ -137,7 +143,7 @@ std::unique_ptr<EarlyRun> NativeProgram::begin(EarlyInputs& inputs) {
   // Not what overwrites inputs: it can't be taken back. Nor what a plugin runs, who may count its calls.
   size_t end = 0, slot = 0;
   double cost = 0;
-  for (; end < launches_.size() && !launches_[end].foreign; cost += launches_[end++].cost) {
+  for (; end < launches_.size() && !launches_[end].foreign && !launches_[end].copied_bytes; cost += launches_[end++].cost) {
     size_t after = end_of_buffers(end);
     bool overwrites = false;
     for (; slot < output_slots_.size() && output_slots_[slot].first < after; ++slot) overwrites |= outputs_[output_slots_[slot].second].aliased >= 0;

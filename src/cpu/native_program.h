@@ -32,6 +32,7 @@ struct Launch {
   size_t first;
   double cost = 0;  // see Kernel::cost
   const ForeignCall* foreign = nullptr;  // in place of `entry`
+  size_t from = 0, to = 0, copied_bytes = 0;  // positions in the table: what is overwritten in part is copied first, unless it is there already
 };
 
 class NativeProgram final : public Program {
@@ -40,6 +41,8 @@ class NativeProgram final : public Program {
   std::unique_ptr<EarlyRun> begin(EarlyInputs& inputs) override;
 
   void add_launch(const NativeKernel& native, llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
+  /// Of the last launch: positions among its buffers.
+  void copy_before(size_t from, size_t to, int64_t bytes);
   void add_foreign(ForeignCall call, llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
 
   using Program::composites_;
@@ -47,7 +50,7 @@ class NativeProgram final : public Program {
   using Program::outputs_;
   using Program::stats_;
   std::vector<std::shared_ptr<NativeKernel>> kernels;  // holds their code
-  std::vector<std::string> labels;                     // of the launches, for profiles
+  std::vector<std::string> labels;                     // of the launches, for profiles; empty where those of a loop tell theirs
   std::vector<Copy> copies;
   std::vector<BufferPtr> constants;
   int count() const { return int(launches_.size()); }

@@ -53,6 +53,7 @@ class Arena {
 
 // The kernel reads the input only where it writes the output.
 bool reads_in_step(const Fusion& fusion, Value input) {
+  if (fusion.kind == Fusion::Update) return llvm::hasSingleElement(llvm::make_filter_range(input.getUses(), [&](OpOperand& use) { return fusion.roles.contains(use.getOwner()); })) && input == fusion.product->getOperand(0);
   if ((fusion.kind != Fusion::Rows && !fusion.product) || cast<RankedTensorType>(input.getType()).getShape() != ArrayRef<int64_t>(fusion.shape)) return false;
   for (auto& [op, role] : fusion.roles) {
     if (isa<ReduceOp>(op)) return false;
