@@ -103,3 +103,26 @@ def test_losses_and_scans():
     scans = [jnp.cumsum, lambda x: jnp.cumsum(x, axis=1), lambda x: jnp.cumprod(x, axis=0), lambda x: jax.lax.cummax(x, axis=1), lambda x: jax.lax.cumlogsumexp(x, axis=1),
              lambda x: jnp.sort(x, axis=-1), lambda x: jnp.argsort(x, axis=-1), lambda x: jnp.argmax(x, axis=-1)]
     check(lambda x: [f(x) for f in scans], LOGITS)
+
+
+def lstm(xs, h, c, w, u):
+    def step(state, x):
+        h, c = state
+        i, f, g, o = jnp.split(x @ (0.1 * w) + h @ (0.1 * u), 4, axis=1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    return jax.lax.scan(step, (h, c), xs)
+
+
+def test_loops_and_branches():
+    random = np.random.default_rng(1)
+    rows = [random.standard_normal(shape).astype(np.float32) for shape in [(20, 3, 8), (3, 16), (3, 16), (8, 64), (16, 64)]]
+    text = check(lstm, *rows)
+    assert "stablehlo.while" in text
+    check(jax.grad(lambda *args: (lstm(*args)[1] ** 2).sum(), argnums=(0, 1, 2, 3, 4)), *rows)
+    check(lambda x: jax.lax.while_loop(lambda s: jnp.abs(s[0] * s[0] - x).max() > 1e-3, lambda s: ((s[0] + x / s[0]) / 2, s[1] + 1), (x, 0)), np.abs(LOGITS) + 1)
+    check(lambda x: jax.lax.fori_loop(0, 4, lambda i, a: jax.lax.fori_loop(0, i + 1, lambda j, b: b * 0.5 + j, a), x), LOGITS)
+    text = check(lambda x, i: [jax.lax.switch(i[k], [jnp.sin, lambda x: x + 1, jnp.negative], x) for k in range(2)], LOGITS, np.array([1, 7], np.int32))
+    assert "stablehlo.case" in text
