@@ -13,7 +13,7 @@ from typing import Optional
 import torch
 from torch._C import DispatchKey
 
-from . import _C
+from . import _C, recurrent
 from .composite import define
 
 _kernels = torch.library.Library("aten", "IMPL")
@@ -73,6 +73,7 @@ def _keep(name, operator, version):
         values = every.bind(*args, **kwargs, **left_out).arguments
         return op._op_dk(alias, *[v for n, v in values.items() if n not in keyword_only], **{n: v for n, v in values.items() if n in keyword_only})
 
+    decomposition = recurrent.layers(operator, decomposition)
     decomposition.__signature__ = _signature(op._schema, left_out)
     call = define(name, version)(decomposition)
 

@@ -4,7 +4,11 @@
 
 #include "composite/decompose.h"
 #include "cpu/element.h"
+#include "cpu/fusion.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "stablehlo/dialect.h"
@@ -80,28 +84,57 @@ void clone_cheap(Value v, OpBuilder& b, IRMapping& map) {
   b.clone(*v.getDefiningOp(), map);
 }
 
-// Values that each round leaves as they are become none of the loop's.
-WhileOp without_constants(WhileOp loop) {
+// Those of a loop's values that its results or its end depend on.
+llvm::BitVector needed_values(WhileOp loop) {
+  Block &condition = loop.getCond().front(), &body = loop.getBody().front();
+  llvm::BitVector needed(body.getNumArguments());
+  SmallVector<unsigned> work;
+  auto need = [&](unsigned i) {
+    if (!needed.test(i)) needed.set(i), work.push_back(i);
+  };
+  for (unsigned i = 0; i < needed.size(); ++i)
+    if (!loop->getResult(i).use_empty() || !condition.getArgument(i).use_empty()) need(i);
+  DenseSet<Operation*> seen;
+  while (!work.empty()) {
+    SmallVector<Value> values{body.getTerminator()->getOperand(work.pop_back_val())};
+    while (!values.empty()) {
+      Value v = values.pop_back_val();
+      if (auto argument = dyn_cast<BlockArgument>(v); argument && argument.getOwner() == &body) need(argument.getArgNumber());
+      Operation* op = v.getDefiningOp();
+      if (!op || !loop.getBody().isAncestor(op->getParentRegion()) || !seen.insert(op).second) continue;
+      llvm::append_range(values, op->getOperands());
+      llvm::SetVector<Value> inner;
+      getUsedValuesDefinedAbove(op->getRegions(), inner);
+      llvm::append_range(values, inner);
+    }
+  }
+  return needed;
+}
+
+// Without the values that each round leaves as they are, and those that nobody needs.
+WhileOp simplified(WhileOp loop) {
   Block &condition = loop.getCond().front(), &body = loop.getBody().front();
   Operation* end = body.getTerminator();
-  llvm::BitVector stays(body.getNumArguments());
+  llvm::BitVector left_out = needed_values(loop).flip();
   for (auto [i, argument] : llvm::enumerate(body.getArguments())) {
     if (end->getOperand(i) != argument) continue;
-    stays.set(i);
+    left_out.set(i);
     Value constant = loop->getOperand(i);
     argument.replaceAllUsesExcept(constant, end);
     condition.getArgument(i).replaceAllUsesWith(constant);
     loop->getResult(i).replaceAllUsesWith(constant);
   }
-  if (stays.none()) return loop;
+  if (left_out.none()) return loop;
   SmallVector<Value> first, results;
   for (auto [i, v] : llvm::enumerate(loop->getOperands()))
-    if (!stays[i]) first.push_back(v), results.push_back(loop->getResult(i));
+    if (!left_out[i]) first.push_back(v), results.push_back(loop->getResult(i));
   OpBuilder b(loop);
   auto smaller = WhileOp::create(b, loop.getLoc(), ValueRange(first).getTypes(), first);
-  end->eraseOperands(stays);
-  body.eraseArguments(stays);
-  condition.eraseArguments(stays);
+  end->eraseOperands(left_out);
+  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>()) op.erase();
+  body.eraseArguments(left_out);
+  condition.eraseArguments(left_out);
   smaller.getCond().takeBody(loop.getCond());
   smaller.getBody().takeBody(loop.getBody());
   for (auto [from, to] : llvm::zip(results, smaller->getResults())) from.replaceAllUsesWith(to);
@@ -184,9 +217,15 @@ void update_in_place(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   for (OpOperand& result : main.getBody().front().getTerminator()->getOpOperands()) {
     auto update = result.get().getDefiningOp<DynamicUpdateSliceOp>();
-    if (update && update.getOperand() == main.getArgument(result.getOperandNumber()))
+    if (update && overwritten_by(update) == main.getArgument(result.getOperandNumber()))
       main.setArgAttr(result.getOperandNumber(), "tf.aliasing_output", OpBuilder(main).getI32IntegerAttr(int32_t(result.getOperandNumber())));
   }
+}
+
+void merge_equal(func::FuncOp main) {
+  IRRewriter rewriter(main.getContext());
+  DominanceInfo dominance(main);
+  eliminateCommonSubExpressions(rewriter, dominance, main);
 }
 
 // The kernel of an operation that was outlined.
@@ -213,9 +252,11 @@ llvm::Expected<std::unique_ptr<composite::Kernel>> kernel_of(CompositeOp stands_
 
 void compile_control_flow(ModuleOp module, func::FuncOp main, CompileRegion compile, ForeignKernels& kernels, composite::Report& report, ProgramStats& stats) {
   auto is_control = [](Operation& op) { return isa<WhileOp, IfOp, CaseOp>(op); };
+  if (llvm::none_of(main.getBody().front(), is_control)) return;
+  merge_equal(main);  // a loop of a gradient may be that of the result itself
   for (auto [i, op] : llvm::enumerate(llvm::map_to_vector(llvm::make_filter_range(main.getBody().front(), is_control), [](Operation& op) { return &op; }))) {
     op->walk([&](Operation* inner) { kernels.erase(inner); });  // a region's own are chosen when it is compiled
-    if (auto loop = dyn_cast<WhileOp>(op)) op = loop = without_constants(loop), hoist_constants(loop);
+    if (auto loop = dyn_cast<WhileOp>(op)) op = loop = simplified(loop), hoist_constants(loop);
     auto stands_for = outline(module, op, "cresset.region." + std::to_string(i));
     auto kernel = kernel_of(stands_for, compile, stats);
     if (!kernel) report.add(stands_for, "interpreted", llvm::toString(kernel.takeError()));

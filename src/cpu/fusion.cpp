@@ -133,12 +133,14 @@ class Fuser {
     return success();
   }
 
-  // A part of what the caller gives away, and gets back.
+  // A part of what the caller gives away and gets back, perhaps with others.
   bool overwrites_argument(Operation* op) {
     auto update = dyn_cast<DynamicUpdateSliceOp>(op);
-    auto argument = update ? dyn_cast<BlockArgument>(update.getOperand()) : BlockArgument();
-    auto result = argument ? main_.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tf.aliasing_output") : IntegerAttr();
-    return result && main_.getBody().front().getTerminator()->getOperand(unsigned(result.getInt())) == update.getResult();
+    auto argument = update ? overwritten_by(update) : BlockArgument();
+    auto result = argument && argument.getOwner() == &main_.getBody().front() ? main_.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tf.aliasing_output") : IntegerAttr();
+    if (!result) return false;
+    for (Operation* next = op; (next = next->hasOneUse() ? *op->user_begin() : nullptr) && isa<DynamicUpdateSliceOp>(next) && next->getOperand(0) == op->getResult(0);) op = next;
+    return main_.getBody().front().getTerminator()->getOperand(unsigned(result.getInt())) == op->getResult(0);
   }
 
   void place_expression(Operation* op, ArrayRef<Use> uses, bool escapes) {
@@ -373,6 +375,14 @@ class Fuser {
 };
 
 }  // namespace
+
+BlockArgument overwritten_by(DynamicUpdateSliceOp update) {
+  for (Value v = update.getOperand();; v = update.getOperand()) {
+    if (auto argument = dyn_cast<BlockArgument>(v)) return argument;
+    update = v.getDefiningOp<DynamicUpdateSliceOp>();
+    if (!update || !v.hasOneUse()) return {};
+  }
+}
 
 Operation* simple_reducer(Block& body) {
   if (body.getNumArguments() != 2 || llvm::range_size(body) != 2) return nullptr;

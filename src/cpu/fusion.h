@@ -82,6 +82,9 @@ bool reads_window(mlir::Operation* product, unsigned operand);
 /// operation that no kernel can hold.
 mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main, llvm::function_ref<bool(mlir::Operation*)> is_foreign);
 
+/// The argument of which an update, with those before it whose results nobody else reads, overwrites parts; null if it is none.
+mlir::BlockArgument overwritten_by(mlir::stablehlo::DynamicUpdateSliceOp update);
+
 /// Whether a reduction's body is one binary operation of its two arguments; that operation.
 mlir::Operation* simple_reducer(mlir::Block& body);
 

@@ -109,16 +109,23 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
       }
     }
   }
+  // Several updates of one array are written to one buffer.
+  auto updated = [&](int i) { return fusions[i].kind == Fusion::Update ? fusions[i].product->getOperand(0) : Value(); };
+  auto first_update = [&](int i) {
+    for (Value v = updated(i); v && made.count(v) && fusions[made[v]].kind == Fusion::Update; v = updated(i)) i = made[v];
+    return i;
+  };
   DenseMap<Value, int> held;  // until after the last kernel
   for (auto [j, v] : llvm::enumerate(block.getTerminator()->getOperands())) {
     bool direct = made.count(v) && !plan.places.count(v);
     if (direct && aliased[j] >= 0) {
       Value input = block.getArgument(aliased[j]);
-      int writer = made[v], reader = last_read.count(input) ? last_read[input] : -1;
+      int writer = first_update(made[v]), reader = last_read.count(input) ? last_read[input] : -1;
       direct = reader < writer || (reader == writer && reads_in_step(fusions[writer], input));
     }
     if (direct) {
       plan.places[v] = {Place::Output, int64_t(j)};
+      for (int i = made[v], first = first_update(i); i != first; i = made[updated(i)]) plan.places[updated(i)] = plan.places[v];
       if (aliased[j] >= 0) plan.donated_bytes += value_bytes(v);
     } else {
       held[v] = 1;

@@ -173,6 +173,31 @@ Layouts _scaled_dot_product_flash_attention_for_cpu_backward(const at::Tensor&, 
   auto gradient = [](const at::Tensor& t) { return permuted(t.sizes(), {0, 2, 1, 3}, t.scalar_type()); };
   return {gradient(query), gradient(key), gradient(value)};
 }
+// Of time, batch and features, without projection; modes as in src/lowering/recurrent.cpp.
+Layouts mkldnn_rnn_layer(const at::Tensor& input, const at::Tensor& weight0, const at::Tensor& weight1, const at::Tensor&, const at::Tensor&, const at::Tensor& hx_, const at::Tensor&, bool,
+                         int64_t mode, bool) {
+  constexpr int64_t kGates[] = {1, 1, 4, 3}, kKept[] = {0, 0, 5, 3};
+  TORCH_CHECK(0 <= mode && mode < 4, "mkldnn_rnn_layer: mode must be 0 to 3, but is ", mode);
+  TORCH_CHECK(input.dim() == 3 && input.numel() > 0 && weight1.dim() == 2 && weight0.sizes() == at::IntArrayRef({weight1.size(0), input.size(2)}) &&
+                  weight1.size(0) == kGates[mode] * weight1.size(1) && hx_.sizes() == at::IntArrayRef({input.size(1), weight1.size(1)}),
+              "mkldnn_rnn_layer: sizes do not fit: input ", input.sizes(), ", weights ", weight0.sizes(), " and ", weight1.sizes(), ", hx ", hx_.sizes());
+  int64_t steps = input.size(0), batch = input.size(1), hidden = weight1.size(1);
+  at::ScalarType dtype = input.scalar_type();
+  Layouts found{contiguous({steps, batch, hidden}, dtype), contiguous(hx_.sizes(), dtype), contiguous({0}, dtype), contiguous({0}, dtype)};
+  if (mode == 2) found[2] = found[1];
+  if (kKept[mode]) found[3] = contiguous({steps, batch, kKept[mode] * hidden}, dtype);
+  return found;
+}
+Layouts mkldnn_rnn_layer_backward(const at::Tensor& input, const at::Tensor& weight1, const at::Tensor& weight2, const at::Tensor& weight3, const at::Tensor& weight4,
+                                  const at::Tensor& hx_, const at::Tensor& cx_tmp, const at::Tensor&, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
+                                  const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, bool, int64_t mode, bool has_biases,
+                                  const at::Tensor&) {
+  Layouts found;
+  for (const at::Tensor& t : {input, weight1, weight2, weight3, weight4, hx_, cx_tmp}) found.push_back(contiguous(t.sizes(), t.scalar_type()));
+  if (!has_biases) found[3] = found[4] = contiguous({0}, input.scalar_type());
+  if (mode != 2) found[6] = contiguous({0}, input.scalar_type());
+  return found;
+}
 Layouts dot(const at::Tensor& self, const at::Tensor& tensor) {
   TORCH_CHECK(self.dim() == 1 && tensor.dim() == 1, "1D tensors expected, but got ", self.dim(), "D and ", tensor.dim(), "D tensors");
   TORCH_CHECK(self.numel() == tensor.numel(), "inconsistent tensor size, expected tensor ", self.sizes(), " and src ", tensor.sizes(),

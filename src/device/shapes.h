@@ -51,6 +51,13 @@ Layouts _scaled_dot_product_flash_attention_for_cpu(const at::Tensor& query, con
 Layouts _scaled_dot_product_flash_attention_for_cpu_backward(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                                                              const at::Tensor& out, const at::Tensor& logsumexp, double dropout_p, bool is_causal,
                                                              const std::optional<at::Tensor>& attn_mask, std::optional<double> scale);
+/// What PyTorch's own gives is of oneDNN's LSTM alone.
+Layouts mkldnn_rnn_layer(const at::Tensor& input, const at::Tensor& weight0, const at::Tensor& weight1, const at::Tensor& weight2, const at::Tensor& weight3, const at::Tensor& hx_,
+                         const at::Tensor& cx_, bool reverse, int64_t mode, bool has_biases);
+Layouts mkldnn_rnn_layer_backward(const at::Tensor& input, const at::Tensor& weight1, const at::Tensor& weight2, const at::Tensor& weight3, const at::Tensor& weight4,
+                                  const at::Tensor& hx_, const at::Tensor& cx_tmp, const at::Tensor& output, const at::Tensor& hy_, const at::Tensor& cy_,
+                                  const std::optional<at::Tensor>& grad_output, const std::optional<at::Tensor>& grad_hy, const std::optional<at::Tensor>& grad_cy, bool reverse,
+                                  int64_t mode, bool has_biases, const at::Tensor& workspace);
 Layouts dot(const at::Tensor& self, const at::Tensor& tensor);
 Layouts stack(at::TensorList tensors, int64_t dim);
 Layouts channel_shuffle(const at::Tensor& self, int64_t groups);
