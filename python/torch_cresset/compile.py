@@ -16,7 +16,9 @@ import warnings
 import torch
 from torch._dynamo.aot_compile_types import SerializableCallable
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.convert_frame import innermost_backend
 from torch._dynamo.precompile_context import BackendCacheArtifact, PrecompileContext
+from torch._dynamo.variables.builder import VariableBuilder
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx.passes.split_module import split_module
 from torch.utils.checkpoint import CheckpointPolicy
@@ -262,4 +264,21 @@ def backend(module, inputs, **_):
     return compiled
 
 
+def _is_ours(compiler):
+    compiler = innermost_backend(compiler)
+    return getattr(compiler, "compiler_fn", compiler) is backend  # what torch.compile makes of a backend has it
+
+
+_wrap_module = VariableBuilder.wrap_module
+
+
+@functools.wraps(_wrap_module)
+def _with_recurrent_networks(self, value):
+    """Dynamo ends a graph at nn.LSTM, GRU and RNN, because compilers see all operators of all steps. This one sees one operator."""
+    allowed = torch._dynamo.config.patch(allow_rnn=True) if isinstance(value, torch.nn.RNNBase) and _is_ours(self.tx.output.compiler_fn) else contextlib.nullcontext()
+    with allowed:
+        return _wrap_module(self, value)
+
+
+VariableBuilder.wrap_module = _with_recurrent_networks
 first_calls.shorten()

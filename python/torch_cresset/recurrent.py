@@ -68,17 +68,28 @@ def _fits(name, x, states, weights, has_biases, layers, directions, batch_first)
     return True
 
 
+def _autocast(tensors):
+    """As autocast converts what oneDNN's layers are given on the CPU."""
+    device = tensors[0].device.type
+    if not torch.is_autocast_enabled(device):
+        return tensors
+    dtype = torch.get_autocast_dtype(device)
+    return [t.to(dtype) if t.is_floating_point() and t.dtype != torch.float64 else t for t in tensors]
+
+
 def _network(name, decomposition, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-    states, directions, each = list(hx) if name == "lstm" else [hx], 2 if bidirectional else 1, 4 if has_biases else 2
-    if not _fits(name, input, states, params, has_biases, num_layers, directions, batch_first):
+    count, directions, each = 2 if name == "lstm" else 1, 2 if bidirectional else 1, 4 if has_biases else 2
+    x, *rest = _autocast([input, *(hx if name == "lstm" else [hx]), *params])
+    states, weights = rest[:count], rest[count:]
+    if not _fits(name, x, states, weights, has_biases, num_layers, directions, batch_first):
         return decomposition(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-    x, last = input.transpose(0, 1) if batch_first else input, []
+    x, last = x.transpose(0, 1) if batch_first else x, []
     for layer in range(num_layers):
         outputs = []
         for direction in range(directions):
             i = layer * directions + direction
             h, c = states[0][i], states[1][i] if name == "lstm" else None
-            output, *after = _Layer.apply(name, direction == 1, x, h, c, *params[i * each:(i + 1) * each])
+            output, *after = _Layer.apply(name, direction == 1, x, h, c, *weights[i * each:(i + 1) * each])
             outputs.append(output)
             last.append(after)
         x = torch.cat(outputs, 2) if bidirectional else outputs[0]
