@@ -14,7 +14,7 @@ import warnings
 
 import torch
 
-from . import _C
+from . import _C, recurrent
 from .programs import listed
 from .recorder import _DEVICE, _on_device, recording
 
@@ -47,6 +47,10 @@ def check(graph, inputs):
 class _FunctionRecorder(torch.fx.Interpreter):
     """Runs a graph of PyTorch's functions on device tensors; what asks for the CPU gets the device."""
 
+    def __init__(self, graph, trains):
+        super().__init__(torch.nn.Module(), graph=graph)
+        self.trains = trains
+
     def placed(self, node, args, kwargs):
         args, kwargs = (torch.fx.node.map_aggregate(v, _on_device) for v in (args, kwargs))
         name = getattr(node, "__name__", node)
@@ -57,7 +61,8 @@ class _FunctionRecorder(torch.fx.Interpreter):
         return args, {k: _DEVICE if k == "device" and v == "cpu" else v for k, v in kwargs.items()}
 
     def call_function(self, target, args, kwargs):
-        return super().call_function(target, *self.placed(target, args, kwargs))
+        args, kwargs = self.placed(target, args, kwargs)
+        return super().call_function(recurrent.in_layers.get(target, target) if self.trains else target, args, kwargs)
 
     def call_method(self, target, args, kwargs):
         return super().call_method(target, *self.placed(target, args, kwargs))
@@ -197,7 +202,7 @@ def record(graph, inputs, trains):
         stand_ins = [_C.wrap(v.detach()).requires_grad_(trains and v.requires_grad) if isinstance(v, torch.Tensor) else v for v in inputs]
         given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
         with _as_on_cpu():
-            results = listed(_FunctionRecorder(torch.nn.Module(), graph=graph).run(*stand_ins))
+            results = listed(_FunctionRecorder(graph, trains).run(*stand_ins))
         outputs = [v for v in results if isinstance(v, torch.Tensor)]
         differentiable = [v.requires_grad for v in outputs]
         if not any(differentiable):

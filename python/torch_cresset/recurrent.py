@@ -4,6 +4,8 @@ PyTorch's own decomposition has the operators of every step one after the other,
 derivatives, torch.func's transforms, and reporting arguments that don't fit.
 """
 
+import functools
+
 import torch
 
 _MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
@@ -104,3 +106,12 @@ def layers(operator, decomposition):
     if name not in _MODES or overload != "input":
         return decomposition
     return lambda *args, **kwargs: _network(name, decomposition, *args, **kwargs)
+
+
+def _in_layers(name, function, *args):
+    is_packed = not isinstance(args[2], (list, tuple))
+    return function(*args) if is_packed else _network(name, function, *args)
+
+
+# For forward and backward that are programs of their own: layers pass what they have computed on to their gradients, which whole networks would compute again.
+in_layers = {function: functools.partial(_in_layers, name, function) for name in _MODES for function in [getattr(torch, name)]}

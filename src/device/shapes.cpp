@@ -190,12 +190,9 @@ Layouts mkldnn_rnn_layer(const at::Tensor& input, const at::Tensor& weight0, con
 }
 Layouts mkldnn_rnn_layer_backward(const at::Tensor& input, const at::Tensor& weight1, const at::Tensor& weight2, const at::Tensor& weight3, const at::Tensor& weight4,
                                   const at::Tensor& hx_, const at::Tensor& cx_tmp, const at::Tensor&, const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&,
-                                  const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, bool, int64_t mode, bool has_biases,
-                                  const at::Tensor&) {
+                                  const std::optional<at::Tensor>&, const std::optional<at::Tensor>&, bool, int64_t, bool, const at::Tensor&) {
   Layouts found;
   for (const at::Tensor& t : {input, weight1, weight2, weight3, weight4, hx_, cx_tmp}) found.push_back(contiguous(t.sizes(), t.scalar_type()));
-  if (!has_biases) found[3] = found[4] = contiguous({0}, input.scalar_type());
-  if (mode != 2) found[6] = contiguous({0}, input.scalar_type());
   return found;
 }
 Layouts dot(const at::Tensor& self, const at::Tensor& tensor) {

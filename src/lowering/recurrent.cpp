@@ -185,9 +185,8 @@ Values mkldnn_rnn_layer_backward(Builder& b, Value input, Value weight1, Value w
   Arrived arrived{grad_output, grad_hy, grad_cy, output, workspace};
   Found found = mode == Lstm ? lstm_backward(l, arrived, hx_, cx_tmp) : mode == Gru ? gru_backward(l, arrived, hx_) : rnn_backward(l, arrived, hx_);
   Value in = l.rows_of(found.in), hidden = l.rows_of(found.hidden), states = l.rows_of(l.states_before(hx_, output));
-  Value none = l.zeros({0});
-  return {l.steps_of(b.dot(in, weight1, {1}, {0})), b.dot(in, l.rows_of(input), {0}, {0}), b.dot(hidden, states, {0}, {0}), has_biases ? b.sum(in, {0}) : none,
-          has_biases ? b.sum(hidden, {0}) : none, l.narrow(found.h), found.c ? l.narrow(found.c) : none};
+  return {l.steps_of(b.dot(in, weight1, {1}, {0})), b.dot(in, l.rows_of(input), {0}, {0}), b.dot(hidden, states, {0}, {0}), has_biases ? b.sum(in, {0}) : l.zeros(shape_of(weight3)),
+          has_biases ? b.sum(hidden, {0}) : l.zeros(shape_of(weight4)), l.narrow(found.h), found.c ? l.narrow(found.c) : l.zeros(shape_of(cx_tmp))};
 }
 
 }  // namespace cresset::lowering::aten

@@ -57,6 +57,23 @@ def recurrent_tensors(kind, inputs=3, size=2, batch=3, steps=3):
     return [numbers(steps, batch, inputs, low=-1, high=1), *states, numbers(gates, inputs, low=-1, high=1), numbers(gates, size, low=-1, high=1), numbers(gates, low=-1, high=1), numbers(gates, low=-0.5, high=0.5)]
 
 
+def recurrent_layer(mode, reverse, x, h, *rest):
+    """What PyTorch's network of one layer gives; its own operator for layers is oneDNN's LSTM."""
+    c, parameters = (rest[0], rest[1:]) if mode == 2 else (h, rest)
+    if x.device.type == "cpu":
+        kind = ("rnn_relu", "rnn_tanh", "lstm", "gru")[mode]
+        states = (h[None], c[None]) if kind == "lstm" else h[None]
+        output, *after = getattr(torch, kind)(x.flip(0) if reverse else x, states, parameters, True, 1, 0.0, True, False, False)
+        return output.flip(0) if reverse else output, *[a[0] for a in after]
+    results = torch.mkldnn_rnn_layer(x, *parameters, h, c, reverse, [], mode, h.shape[-1], 1, True, False, False, True)
+    return results[:3] if mode == 2 else results[:2]
+
+
+def recurrent_layers(mode, size=2):
+    x, h, *rest = recurrent_tensors(("rnn_relu", "rnn_tanh", "lstm", "gru")[mode], size=size)
+    return [x, h[0], *([rest[0][0]] + rest[1:] if mode == 2 else rest)]
+
+
 # name: the tensors it is called with (floating ones take the dtype that is tested and have gradients), and the calls
 CASES = {
     "aten.relu": ([X], calls(F.relu)),
@@ -97,6 +114,7 @@ CASES = {
     "aten.ctc_loss": ([numbers(8, 2, 5), torch.tensor([[1, 1, 3], [3, 2, 0]]), torch.tensor([8, 6]), torch.tensor([3, 2])], calls(ctc, {}, {"blank": 4})),
     "aten.cross_entropy_loss": ([X, LABELS], calls(lambda x, t, **a: F.cross_entropy(x, t, **a), {}, {"reduction": "sum"}, {"label_smoothing": 0.1}, {"ignore_index": 5})),
     **{f"aten.{kind}": (recurrent_tensors(kind), calls(functools.partial(recurrent, kind), {}, {"batch_first": True})) for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
+    "aten.mkldnn_rnn_layer": (recurrent_layers(2), [functools.partial(recurrent_layer, 2, reverse) for reverse in (False, True)]),
     "aten.kl_div": ([X, BETWEEN.flip(0)], calls(lambda x, t, **a: F.kl_div(x, t.detach(), **a), {"reduction": "batchmean"}, {"reduction": "none", "log_target": True})),
     "aten.l1_loss": ([X, X.flip(0)], calls(F.l1_loss, {}, {"reduction": "sum"}, {"reduction": "none"})),
     "aten.mse_loss": ([X, X.flip(0)], calls(F.mse_loss, {}, {"reduction": "sum"}, {"reduction": "none"})),

@@ -6,6 +6,7 @@ The inputs are PyTorch's own samples of the operator (OpInfo), those of one comb
 entry are one program on each road.
 """
 
+import functools
 import itertools
 import pathlib
 import sys
@@ -17,7 +18,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 import torch_cresset
-from composite_cases import grouped_mm, recurrent, recurrent_tensors
+from composite_cases import grouped_mm, recurrent, recurrent_layer, recurrent_layers, recurrent_tensors
 from conftest import fallbacks
 from test_xla import execute
 
@@ -216,6 +217,11 @@ def sgd(p, g, buffer, options):
 
 ADAM = ({}, {"amsgrad": True}, {"maximize": True, "weight_decay": 0.0})
 
+def layers(dtype):
+    for mode, reverse in itertools.product(range(4), (False, True)):
+        yield Case(functools.partial(recurrent_layer, mode, reverse), *(t.to(dtype) for t in recurrent_layers(mode)))
+
+
 def networks(kind):
     def cases(dtype):
         for attributes in ({}, {"batch_first": True}):
@@ -226,6 +232,7 @@ def networks(kind):
 
 CASES = {
     **{f"aten.{kind}": networks(kind) for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
+    "aten.mkldnn_rnn_layer": layers,
     "aten.nll_loss2d": nll_loss2d,
     "aten.layer_norm": norms(lambda x, w, b: F.layer_norm(x, (6,), w, b), (4, 6)),
     "aten.group_norm": norms(lambda x, w, b: F.group_norm(x, 2, w, b), (3, 6, 4), ((True, True), (False, False))),

@@ -69,7 +69,9 @@ def test_1_gradients_are_not_lost(name, road):
                 ours.extend(with_gradients(torch.compile(function, backend="cresset", fullgraph=True))(*inputs(name)))
 
         said = torch_cresset.explain(run)
-        assert wanted(name) <= {c.name for c in said}, said
+        # A whole network's gradient would compute it again where that is a program of its own.
+        layers = road == "compile" and name in ("aten.lstm", "aten.gru", "aten.rnn_tanh", "aten.rnn_relu")
+        assert wanted("aten.mkldnn_rnn_layer" if layers else name) <= {c.name for c in said}, said
         if name == "aten.dropout":  # draws its own numbers: the gradient is that of the elements it kept
             probability, kept = function.keywords["p"], ours[0][0] != 0
             eager = weights(inputs(name)[0]) * kept.cpu() / (1 - probability)

@@ -324,14 +324,50 @@ def test_recurrent_networks_with_dropout_draw_anew():
     assert torch.equal(model(x).cpu(), model(x).cpu())
 
 
-def test_recurrent_networks_in_compiled_graphs(monkeypatch):
-    monkeypatch.setattr(torch._dynamo.config, "allow_rnn", True)
+def test_recurrent_networks_in_compiled_graphs():
+    """Other backends' graphs end there as before. In training layers are what is whole: they keep for their gradients what those need."""
     model, x = Recurrent(torch.nn.LSTM), torch.randn(3, 2, 5)
     expected, found = gradients(lambda x: model(x), x), []
     compiled = torch.compile(model, backend="cresset", fullgraph=True)
-    assert names(lambda: found.append(gradients(compiled, x))) == {"aten.lstm", "aten.lstm_backward"}
+    with torch.no_grad():
+        assert names(lambda: found.append(compiled(x))) == {"aten.lstm"}
+    torch.testing.assert_close(found.pop(), expected[0])
+    assert names(lambda: found.append(gradients(compiled, x))) == {"aten.mkldnn_rnn_layer", "aten.mkldnn_rnn_layer_backward"}
     for a, e in zip(found[0], expected, strict=True):
         torch.testing.assert_close(a, e)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="RNN, GRU, or LSTM"):
+        torch.compile(model, backend="eager", fullgraph=True)(x)
+
+
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+def test_recurrent_networks_are_loops(kind):
+    """As many kernels for many steps as for a few, without biases too; second derivatives, which are the steps'."""
+    kernels = []
+    for steps in (5, 200):
+        model, x = kind(3, 4, num_layers=2, bias=False).double(), torch.randn(steps, 2, 3).double()
+        twin = copy.deepcopy(model).to("cresset")
+        for a, e in zip(gradients(lambda x: twin(x)[0], x.to("cresset")), gradients(lambda x: model(x)[0], x), strict=True):
+            torch.testing.assert_close(a.cpu(), e)
+        kernels.append(torch_cresset.compile_records()[-1]["unique_kernels"])
+    assert kernels[0] == kernels[1]
+
+    def second(m, x):
+        first, = torch.autograd.grad(m(x)[0].square().sum(), x, create_graph=True)
+        return torch.autograd.grad(first.square().sum(), (x, *m.parameters()))
+
+    x = torch.randn(3, 2, 3).double()
+    for a, e in zip(second(twin, x.to("cresset").requires_grad_()), second(model, x.requires_grad_()), strict=True):
+        torch.testing.assert_close(a.cpu(), e)
+
+
+def test_recurrent_networks_under_autocast():
+    model, x = torch.nn.LSTM(5, 4), torch.randn(3, 2, 5)
+    with torch.autocast("cpu", torch.bfloat16):
+        expected = model(x)
+    with torch.autocast("cresset", torch.bfloat16):
+        actual = copy.deepcopy(model).to("cresset")(x.to("cresset"))
+    for a, e in zip((actual[0], *actual[1]), (expected[0], *expected[1]), strict=True):
+        torch.testing.assert_close(a.cpu(), e)
 
 
 def test_packed_sequences():
