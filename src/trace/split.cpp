@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "llvm/ADT/DenseMap.h"
+#include "trace/composite.h"
 #include "trace/hash.h"
 #include "trace/step.h"
 
@@ -48,7 +49,9 @@ std::string structure_of(const Graph& graph) {
   for (const NodePtr& n : graph.inputs) numbers[n.get()] = numbers.size(), types(*n);
   for (const NodePtr& n : graph.nodes) {
     numbers[n.get()] = numbers.size();
-    d.add(uint64_t(reinterpret_cast<uintptr_t>(&n->op())));
+    // A body is recorded anew for other sizes.
+    if (const Body* body = n->op().body) d.add(std::string_view(n->op().name)), d.add(std::string_view(structure_of(body->graph)));
+    else d.add(uint64_t(reinterpret_cast<uintptr_t>(&n->op())));
     for (const Value& v : n->operands()) d.add(v ? numbers[v.node.get()] << 8 | v.index : ~0ull);
     for (const Attribute& a : n->attributes()) {
       d.add(a.index());
