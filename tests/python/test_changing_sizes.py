@@ -124,6 +124,21 @@ def test_training_with_lengths_that_change():
     torch.testing.assert_close(train(model.to("cresset"), "cresset"), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+def test_recurrent_networks_of_any_length(kind):
+    """Composites whose bodies are recorded for each size, with loops in them: the kernels of their rounds are shared as well."""
+    torch.manual_seed(0)
+    model = kind(8, 12, 2, bidirectional=True)
+    twin, compiled = copy.deepcopy(model).to("cresset"), []
+    for length in (3, 9, 17, 5, 23, 14, 29, 31, 26, 12):
+        x = torch.randn(length, 2, 8)
+        found, counts = counted(lambda: [t.cpu() for t in torch.autograd.grad(twin(x.to("cresset"))[0].square().sum(), [*twin.parameters()])])
+        for a, e in zip(found, torch.autograd.grad(model(x)[0].square().sum(), [*model.parameters()]), strict=True):
+            torch.testing.assert_close(a, e)
+        compiled.append(counts["cresset.kernel_compile"])
+    assert compiled[-1] <= compiled[1] // 2, compiled
+
+
 def test_parameters_change_in_place_while_a_cache_grows():
     def run(device):
         generator = torch.Generator().manual_seed(1)
