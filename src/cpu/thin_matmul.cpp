@@ -12,6 +12,7 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8;
+constexpr int64_t kWorthSharing = 1 << 20;  // multiply-adds: some 8 us of one thread
 // Of weights in a task, half of L2 or less, and of the rows that stay in L1 beside a few columns.
 int64_t bytes_of_task(const Target& target) { return (target.registers == 32 ? 256 : 128) << 10; }
 int64_t bytes_of_rows(const Target& target) { return (target.registers == 32 ? 32 : 24) << 10; }
@@ -32,7 +33,9 @@ class ThinEmitter {
     // Memory is fastest at one stream: no more columns at once than the arithmetic needs.
     columns_ = std::min<int64_t>(registers / rows_, !is_beyond_l2() ? 8 : s_.m > 2 ? 3 : 1);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
-    block_ = pitch_ = round_up(std::clamp<int64_t>(bytes_of_task(k_.target) / bytes_of_column, 1, s_.n), columns_);
+    int64_t most = bytes_of_task(k_.target) / bytes_of_column;
+    if (s_.batch < num_threads() && s_.m * s_.n * s_.k >= kWorthSharing) most = std::min(most, ceil_div(s_.n, num_threads()));
+    block_ = pitch_ = round_up(std::clamp<int64_t>(most, 1, s_.n), columns_);
     part_ = equal_part(s_.k, bytes_of_rows(k_.target) / (rows_ * element_bytes(s_.a_type)), 64);
     run([&](IR batch, IR n0, IR count) {
       // A part of the few rows stays in L1, and the task's columns in L2 until all rows have met them.
