@@ -423,7 +423,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
     for (Value v : fusion.inputs) buffers[slots.at(v)] = v;
     if (fusion.kind == Fusion::Composite) {
       Operation* op = fusion.roles.back().first;  // after the reshapes of its operands
-      ForeignCall call{std::move(foreign[op]), {}, {}};
+      ForeignCall call{std::move(foreign[op]), {}, {}, is_control_flow(op)};
       for (Value v : op->getOperands()) call.operands.push_back(size_t(slots.at(v)));
       for (Value v : op->getResults()) call.results.push_back(size_t(slots.at(v)));
       program->add_foreign(std::move(call), buffers, plan);

@@ -25,12 +25,14 @@ void ForeignCall::run(void* const* buffers) const {
 void NativeProgram::add_launch(const NativeKernel& native, ArrayRef<Value> buffers, const BufferPlan& plan) {
   const Kernel& kernel = native.kernel;
   int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (Kernel::kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
+  is_parallel_ |= kernel.parallel();
   launches_.push_back({native.entry(), kernel.tasks, kernel.parallel() ? grain : 0, kernel.scratch_bytes, table_.size(), kernel.cost});
   add_buffers(buffers, plan);
   if (!native.arguments.empty()) table_.push_back(const_cast<int64_t*>(native.arguments.data()));
 }
 
 void NativeProgram::add_foreign(ForeignCall call, ArrayRef<Value> buffers, const BufferPlan& plan) {
+  is_parallel_ |= call.is_ours;
   foreign_.push_back(std::make_unique<ForeignCall>(std::move(call)));
   launches_.push_back({nullptr, 1, 0, 0, table_.size(), 0, foreign_.back().get()});
   add_buffers(buffers, plan);
@@ -66,14 +68,21 @@ void NativeProgram::run(void* const* inputs, void* const* outputs) {
 void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs) {
   for (auto& [at, input] : input_slots_) table_[at] = inputs[input];
   for (auto& [at, output] : output_slots_) table_[at] = outputs[output];
-  for (; next < launches_.size(); ++next, done = 0) {
-    if (!profiling) {
-      run(launches_[next], done);
-      continue;
-    }
+  auto run_next = [&] {
+    if (!profiling) return run(launches_[next], done);
     auto start = std::chrono::steady_clock::now();
     run(launches_[next], done);
     if (!labels[next].empty()) profile(labels[next], std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  };
+  // Somebody else's kernel may have threads of its own.
+  auto is_ours = [&] { return !launches_[next].foreign || launches_[next].foreign->is_ours; };
+  auto run_ours = [&] {
+    for (; next < launches_.size() && is_ours(); ++next, done = 0) run_next();
+  };
+  while (next < launches_.size()) {
+    if (is_parallel_) together(run_ours);
+    else run_ours();
+    if (next < launches_.size()) run_next(), ++next;
   }
   for (const Copy& copy : copies) {
     const void* from = copy.from.kind == Place::Input      ? inputs[copy.from.index]

@@ -6,8 +6,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <new>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "runtime/arena.h"
 
@@ -30,35 +35,123 @@ struct alignas(64) Part {
 };
 constexpr int kMostParts = 64;
 
+void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+// Until it is no longer `old`; asleep where that takes long.
+template <class T>
+T changed(const std::atomic<T>& value, T old, int spins) {
+  for (int i = 0; i < spins; ++i, pause())
+    if (T now = value.load(std::memory_order_acquire); now != old) return now;
+  value.wait(old, std::memory_order_acquire);
+  return value.load(std::memory_order_acquire);
+}
+
+// The threads of one parallel region, which the first one gives rounds of tasks.
+class Team {
+ public:
+  /// Before the region: the round that there was last.
+  uint32_t gather(int threads) {
+    spins_ = threads <= omp_get_num_procs() ? 50000 : 1000;  // some 2 ms, and 40 us
+    over_ = false;
+    return round_.load(std::memory_order_relaxed);
+  }
+  /// On the first thread; what `work` throws.
+  std::exception_ptr lead(const std::function<void()>& work);
+  void run(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes) {
+    kernel_ = kernel, buffers_ = buffers, grain_ = grain, scratch_bytes_ = scratch_bytes;
+    for (int i = 0; i < parts(); ++i) {
+      parts_[i].next.store(begin + (end - begin) * i / parts(), std::memory_order_relaxed);
+      parts_[i].end = begin + (end - begin) * (i + 1) / parts();
+    }
+    working_.store(size_ - 1, std::memory_order_relaxed);
+    next_round();
+    work(0);
+    for (int left = working_.load(std::memory_order_acquire); left; left = changed(working_, left, spins_));
+  }
+  /// On the others.
+  void serve(int thread, uint32_t seen) {
+    while (seen = changed(round_, seen, spins_), !over_) {
+      work(thread);
+      if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
+    }
+  }
+
+ private:
+  int parts() const { return std::min(size_, kMostParts); }
+  void next_round() {
+    round_.fetch_add(1, std::memory_order_release);
+    round_.notify_all();
+  }
+  void work(int thread) {
+    void* scratch = thread_scratch(scratch_bytes_);
+    scribble(scratch, scratch_bytes_);
+    for (int i = 0; i < parts(); ++i) {
+      Part& part = parts_[(thread + i) % parts()];
+      for (;;) {
+        int64_t first = part.next.fetch_add(grain_, std::memory_order_relaxed);
+        if (first >= part.end) break;
+        kernel_(buffers_, first, std::min(first + grain_, part.end), scratch);
+      }
+    }
+  }
+
+  int size_ = 1, spins_ = 0;
+  KernelFunction kernel_ = nullptr;
+  void* const* buffers_ = nullptr;
+  int64_t grain_ = 1;
+  size_t scratch_bytes_ = 0;
+  bool over_ = false;
+  Part parts_[kMostParts];
+  alignas(64) std::atomic<uint32_t> round_{0};
+  alignas(64) std::atomic<int> working_{0};
+};
+thread_local Team own;
+thread_local Team* team = nullptr;  // that this thread leads
+
+std::exception_ptr Team::lead(const std::function<void()>& work) {
+  size_ = omp_get_num_threads();
+  team = this;
+  std::exception_ptr error;
+  try {
+    work();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  team = nullptr;
+  over_ = true;
+  next_round();
+  return error;
+}
+
 // A forked child has none of the team's threads, and OpenMP would wait for them.
 std::atomic<bool> forked{false};
 
 }  // namespace
 
-void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes) {
+void together(const std::function<void()>& work) {
   int count = num_threads();
-  if (count == 1 || end - begin <= grain || omp_in_parallel() || forked) return run_alone(kernel, buffers, begin, end, scratch_bytes);
-  Part parts[kMostParts];
-  int all = std::min(count, kMostParts);
-  for (int i = 0; i < all; ++i) {
-    parts[i].next.store(begin + (end - begin) * i / all, std::memory_order_relaxed);
-    parts[i].end = begin + (end - begin) * (i + 1) / all;
-  }
+  if (count == 1 || team || omp_in_parallel() || forked) return work();
   static const int at_fork [[maybe_unused]] = pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  Team& all = own;
+  uint32_t seen = all.gather(count);
+  std::exception_ptr error;
   // Always as many: a team that shrinks ends threads, and starts new ones when it grows again.
 #pragma omp parallel num_threads(count)
-  {
-    void* scratch = thread_scratch(scratch_bytes);
-    scribble(scratch, scratch_bytes);
-    for (int i = 0; i < all; ++i) {
-      Part& part = parts[(omp_get_thread_num() + i) % all];
-      for (;;) {
-        int64_t first = part.next.fetch_add(grain, std::memory_order_relaxed);
-        if (first >= part.end) break;
-        kernel(buffers, first, std::min(first + grain, part.end), scratch);
-      }
-    }
-  }
+  if (int thread = omp_get_thread_num()) all.serve(thread, seen);
+  else error = all.lead(work);
+  if (error) std::rethrow_exception(error);
+}
+
+void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes) {
+  if (end - begin <= grain) return run_alone(kernel, buffers, begin, end, scratch_bytes);
+  together([&] {
+    if (team) team->run(kernel, buffers, begin, end, grain, scratch_bytes);
+    else run_alone(kernel, buffers, begin, end, scratch_bytes);
+  });
 }
 
 void run_alone(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, size_t scratch_bytes) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace cresset {
 
@@ -13,6 +14,10 @@ using KernelFunction = void (*)(void* const* buffers, int64_t begin, int64_t end
 /// Runs tasks [begin, end) on all threads in chunks of `grain`, and returns when they are done. Nested calls, and those of a process forked after
 /// the first one, run on the calling thread alone.
 void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes);
+
+/// Calls `work`, and until it returns keeps the other threads at hand: those that wait for a part of OpenMP's go to sleep within microseconds where a process has more of its
+/// threads than processors, and beginning one takes longer. Elsewhere, as in a process that uses OpenMP itself meanwhile, its parts would run on one thread.
+void together(const std::function<void()>& work);
 
 /// Runs them on the calling thread alone, with its own scratch memory.
 void run_alone(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, size_t scratch_bytes);
