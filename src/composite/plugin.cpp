@@ -34,7 +34,7 @@ void run_tasks(cresset_task task, void* context, int64_t tasks, int64_t grain) {
     auto& both = *static_cast<TaskOf*>(buffers[0]);
     both.task(both.context, begin, end);
   };
-  if (tasks > 0) parallel_for(entry, buffers, 0, tasks, std::max<int64_t>(grain, 1), 64);
+  if (tasks > 0) together([&] { parallel_for(entry, buffers, 0, tasks, std::max<int64_t>(grain, 1), 64); });
 }
 
 class PluginKernel final : public Kernel {

@@ -32,8 +32,9 @@ struct Kernel {
   double cost = 0;           ///< about the bytes moved or operations done, whichever takes longer: decides serial or parallel
   size_t scratch_bytes = 0;  ///< per thread
 
-  static constexpr double kParallelCost = 40000;  ///< below about 10 us of work a second thread does not pay
-  static constexpr double kSecondsPerCost = 10e-6 / kParallelCost;
+  static constexpr double kSecondsPerCost = 0.25e-9;
+  static constexpr double kParallelCost = 12000;  ///< 3 us of work, below which a second thread does not pay,
+  static constexpr double kTogetherCost = 40000;  ///< and 10 us of a program's, below which it does not pay to call the others (runtime/thread_pool.h)
   bool parallel() const { return cost >= kParallelCost && tasks > 1; }
 
   /// The place of `bytes` of scratch, with room for a vector that ends beyond them.

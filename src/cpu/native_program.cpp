@@ -25,14 +25,14 @@ void ForeignCall::run(void* const* buffers) const {
 void NativeProgram::add_launch(const NativeKernel& native, ArrayRef<Value> buffers, const BufferPlan& plan) {
   const Kernel& kernel = native.kernel;
   int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (Kernel::kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
-  is_parallel_ |= kernel.parallel();
+  if (kernel.parallel()) parallel_cost_ += kernel.cost;
   launches_.push_back({native.entry(), kernel.tasks, kernel.parallel() ? grain : 0, kernel.scratch_bytes, table_.size(), kernel.cost});
   add_buffers(buffers, plan);
   if (!native.arguments.empty()) table_.push_back(const_cast<int64_t*>(native.arguments.data()));
 }
 
 void NativeProgram::add_foreign(ForeignCall call, ArrayRef<Value> buffers, const BufferPlan& plan) {
-  is_parallel_ |= call.is_ours;
+  if (call.is_ours) parallel_cost_ = Kernel::kTogetherCost;  // as often as it goes round
   foreign_.push_back(std::make_unique<ForeignCall>(std::move(call)));
   launches_.push_back({nullptr, 1, 0, 0, table_.size(), 0, foreign_.back().get()});
   add_buffers(buffers, plan);
@@ -80,7 +80,7 @@ void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* cons
     for (; next < launches_.size() && is_ours(); ++next, done = 0) run_next();
   };
   while (next < launches_.size()) {
-    if (is_parallel_) together(run_ours);
+    if (parallel_cost_ >= Kernel::kTogetherCost) together(run_ours);
     else run_ours();
     if (next < launches_.size()) run_next(), ++next;
   }
@@ -96,7 +96,7 @@ void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* cons
 void NativeProgram::run(const Launch& launch, int64_t done) {
   if (launch.foreign) return launch.foreign->run(&table_[launch.first]);
   if (launch.copied_bytes && table_[launch.from] != table_[launch.to]) std::memcpy(table_[launch.to], table_[launch.from], launch.copied_bytes);
-  if (launch.grain) return parallel_for(launch.entry, &table_[launch.first], done, launch.tasks, launch.grain, launch.scratch_bytes);
+  if (launch.grain && are_together()) return parallel_for(launch.entry, &table_[launch.first], done, launch.tasks, launch.grain, launch.scratch_bytes);
   run_alone(launch.entry, &table_[launch.first], 0, launch.tasks, launch.scratch_bytes);
 }
 

@@ -71,7 +71,7 @@ class NativeProgram final : public Program {
   std::vector<void*> table_;                                             // every launch's buffers, one after the other
   std::vector<std::pair<size_t, int64_t>> input_slots_, output_slots_;   // position in the table; number of the input or output
   std::vector<std::tuple<size_t, size_t, size_t>> arena_slots_;          // position in the table; offset in the arena, bytes
-  bool is_parallel_ = false;                                             // whether any launch is
+  double parallel_cost_ = 0;                                             // of launches for several threads
   char* arena_seen_ = nullptr;                                           // what the table says
 };
 

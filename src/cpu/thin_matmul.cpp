@@ -12,7 +12,7 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8;
-constexpr int64_t kWorthSharing = 1 << 20;  // multiply-adds: some 8 us of one thread
+constexpr int64_t kWorthSharing = 1 << 18;  // multiply-adds: some 2 us of one thread
 // Of weights in a task, half of L2 or less, and of the rows that stay in L1 beside a few columns.
 int64_t bytes_of_task(const Target& target) { return (target.registers == 32 ? 256 : 128) << 10; }
 int64_t bytes_of_rows(const Target& target) { return (target.registers == 32 ? 32 : 24) << 10; }

@@ -41,10 +41,18 @@ void pause() {
 #endif
 }
 
-// Until it is no longer `old`; asleep where that takes long.
+std::atomic<int> gathered{0};  // threads of all teams at work
+
+// How often to look before falling asleep: some 2 ms, or 40 us where others wait for a processor.
+int spins() {
+  static const int processors = omp_get_num_procs();
+  return gathered.load(std::memory_order_relaxed) <= processors ? 50000 : 1000;
+}
+
+// Until it is no longer `old`.
 template <class T>
-T changed(const std::atomic<T>& value, T old, int spins) {
-  for (int i = 0; i < spins; ++i, pause())
+T changed(const std::atomic<T>& value, T old) {
+  for (int i = 0; i < spins(); ++i, pause())
     if (T now = value.load(std::memory_order_acquire); now != old) return now;
   value.wait(old, std::memory_order_acquire);
   return value.load(std::memory_order_acquire);
@@ -54,8 +62,7 @@ T changed(const std::atomic<T>& value, T old, int spins) {
 class Team {
  public:
   /// Before the region: the round that there was last.
-  uint32_t gather(int threads) {
-    spins_ = threads <= omp_get_num_procs() ? 50000 : 1000;  // some 2 ms, and 40 us
+  uint32_t gather() {
     over_ = false;
     return round_.load(std::memory_order_relaxed);
   }
@@ -70,11 +77,11 @@ class Team {
     working_.store(size_ - 1, std::memory_order_relaxed);
     next_round();
     work(0);
-    for (int left = working_.load(std::memory_order_acquire); left; left = changed(working_, left, spins_));
+    for (int left = working_.load(std::memory_order_acquire); left; left = changed(working_, left));
   }
   /// On the others.
   void serve(int thread, uint32_t seen) {
-    while (seen = changed(round_, seen, spins_), !over_) {
+    while (seen = changed(round_, seen), !over_) {
       work(thread);
       if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
     }
@@ -99,7 +106,7 @@ class Team {
     }
   }
 
-  int size_ = 1, spins_ = 0;
+  int size_ = 1;
   KernelFunction kernel_ = nullptr;
   void* const* buffers_ = nullptr;
   int64_t grain_ = 1;
@@ -114,6 +121,7 @@ thread_local Team* team = nullptr;  // that this thread leads
 
 std::exception_ptr Team::lead(const std::function<void()>& work) {
   size_ = omp_get_num_threads();
+  gathered += size_;
   team = this;
   std::exception_ptr error;
   try {
@@ -122,6 +130,7 @@ std::exception_ptr Team::lead(const std::function<void()>& work) {
     error = std::current_exception();
   }
   team = nullptr;
+  gathered -= size_;
   over_ = true;
   next_round();
   return error;
@@ -137,7 +146,7 @@ void together(const std::function<void()>& work) {
   if (count == 1 || team || omp_in_parallel() || forked) return work();
   static const int at_fork [[maybe_unused]] = pthread_atfork(nullptr, nullptr, [] { forked = true; });
   Team& all = own;
-  uint32_t seen = all.gather(count);
+  uint32_t seen = all.gather();
   std::exception_ptr error;
   // Always as many: a team that shrinks ends threads, and starts new ones when it grows again.
 #pragma omp parallel num_threads(count)
@@ -146,12 +155,11 @@ void together(const std::function<void()>& work) {
   if (error) std::rethrow_exception(error);
 }
 
+bool are_together() { return team; }
+
 void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes) {
-  if (end - begin <= grain) return run_alone(kernel, buffers, begin, end, scratch_bytes);
-  together([&] {
-    if (team) team->run(kernel, buffers, begin, end, grain, scratch_bytes);
-    else run_alone(kernel, buffers, begin, end, scratch_bytes);
-  });
+  if (team && end - begin > grain) team->run(kernel, buffers, begin, end, grain, scratch_bytes);
+  else run_alone(kernel, buffers, begin, end, scratch_bytes);
 }
 
 void run_alone(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, size_t scratch_bytes) {

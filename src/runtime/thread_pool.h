@@ -11,13 +11,15 @@ namespace cresset {
 /// A compiled kernel: runs its independent tasks [begin, end); `scratch` belongs to the calling thread.
 using KernelFunction = void (*)(void* const* buffers, int64_t begin, int64_t end, void* scratch);
 
-/// Runs tasks [begin, end) on all threads in chunks of `grain`, and returns when they are done. Nested calls, and those of a process forked after
-/// the first one, run on the calling thread alone.
-void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes);
-
-/// Calls `work`, and until it returns keeps the other threads at hand: those that wait for a part of OpenMP's go to sleep within microseconds where a process has more of its
-/// threads than processors, and beginning one takes longer. Elsewhere, as in a process that uses OpenMP itself meanwhile, its parts would run on one thread.
+/// Calls `work`, and until it returns keeps all threads at hand: a kernel begins on them within half a microsecond. Waiting for a part of OpenMP's, they would go to sleep after
+/// 40 us in a process that has more of its threads than processors. Nested calls, and those of a process forked after the first one, just call `work`. What uses OpenMP itself
+/// within it has one thread.
 void together(const std::function<void()>& work);
+/// Whether this is called within it, and there are several threads.
+bool are_together();
+
+/// Runs tasks [begin, end) on all threads that are together in chunks of `grain`, and returns when they are done.
+void parallel_for(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes);
 
 /// Runs them on the calling thread alone, with its own scratch memory.
 void run_alone(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, size_t scratch_bytes);
