@@ -280,6 +280,25 @@ Value Builder::composite(StringRef name, ValueRange operands, Type result, Dicti
   return create<hlo::CompositeOp>(result, operands, name, attributes, function.getName(), 1u).getResult(0);
 }
 
+Values Builder::repeat(int64_t rounds, Values values, llvm::function_ref<Values(Value, llvm::ArrayRef<Value>)> body) {
+  auto number = [&](int64_t v) { return constant(c10::Scalar(v), ops.getI64Type()); };
+  values.insert(values.begin(), number(0));
+  auto loop = create<hlo::WhileOp>(mlir::TypeRange(mlir::ValueRange(values)), values);
+  mlir::OpBuilder::InsertionGuard guard(ops);
+  auto block = [&](mlir::Region& region) {
+    mlir::Block* block = ops.createBlock(&region);
+    for (Value v : values) block->addArgument(v.getType(), loc);
+    return Values(block->getArguments());
+  };
+  Values now = block(loop.getCond());
+  create<hlo::ReturnOp>(mlir::ValueRange{compare(Direction::LT, now[0], number(rounds))});
+  now = block(loop.getBody());
+  Values next = body(now[0], llvm::ArrayRef(now).drop_front());
+  next.insert(next.begin(), add(now[0], number(1)));
+  create<hlo::ReturnOp>(mlir::ValueRange(next));
+  return Values(loop->getResults().drop_front());
+}
+
 Value Builder::one_hot(Value index, int64_t n) {
   Dims shape(shape_of(index)), dims;
   for (int64_t d = 0; d < rank_of(index); ++d) dims.push_back(d);

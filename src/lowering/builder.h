@@ -148,6 +148,8 @@ class Builder {
   /// A composite of this project's own, whose attributes are integers. `body` makes its decomposition, once for each type and set of attributes in a module.
   Value composite(llvm::StringRef name, mlir::ValueRange operands, mlir::Type result, mlir::DictionaryAttr attributes,
                   llvm::function_ref<Value(Builder&, mlir::ValueRange)> body);
+  /// What the values are after as many rounds of `body`, which is given the round's number, an i64, and the values before it.
+  Values repeat(int64_t rounds, Values values, llvm::function_ref<Values(Value, llvm::ArrayRef<Value>)> body);
   /// One-hot comparison along a new last dimension: index[..., None] == iota(n).
   Value one_hot(Value index, int64_t n);
 };

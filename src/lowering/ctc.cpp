@@ -83,26 +83,15 @@ Value step_by_step(Builder& b, Value emissions, Value may_skip) {
   mlir::Type element = element_of(emissions);
   Value start = b.compare(Direction::EQ, b.iota(1, row, i64), b.constant(c10::Scalar(0), i64, row));
   Value first = b.select(start, b.constant(0.0, element, row), b.constant(-kInfinity, element, row));
-  Values state{b.constant(c10::Scalar(0), i64), first, b.constant(-kInfinity, element, shape), emissions, may_skip};
-  auto loop = b.create<hlo::WhileOp>(mlir::TypeRange(mlir::ValueRange(state)), state);
-  mlir::OpBuilder::InsertionGuard guard(b.ops);
-  auto block = [&](mlir::Region& region) {
-    mlir::Block* block = b.ops.createBlock(&region);
-    for (Value v : state) block->addArgument(v.getType(), b.loc);
-    return Values(block->getArguments());
-  };
-  Values now = block(loop.getCond());
-  b.create<hlo::ReturnOp>(mlir::ValueRange{b.compare(Direction::LT, now[0], b.constant(c10::Scalar(shape[1]), i64))});
-  now = block(loop.getBody());
-  Value none = b.constant(-kInfinity, element, row);
-  Value before = b.pad(now[1], -kInfinity, {0, 1}, {0, -1}), skipped = b.select(now[4], b.pad(now[1], -kInfinity, {0, 2}, {0, -2}), none);
-  Value zero = b.constant(c10::Scalar(0), i64), starts[] = {zero, now[0], zero};
-  Dims line{shape[0], 1, shape[2]};
-  Value emission = b.create<hlo::DynamicSliceOp>(mlir::RankedTensorType::get(line, element), now[3], mlir::ValueRange(starts), b.ops.getDenseI64ArrayAttr(line));
-  Value next = b.add(b.reshape(emission, row), log_of_sum(b, {now[1], before, skipped}));
-  Value updated = b.create<hlo::DynamicUpdateSliceOp>(now[2].getType(), now[2], b.reshape(next, line), mlir::ValueRange(starts));
-  b.create<hlo::ReturnOp>(mlir::ValueRange{b.add(now[0], b.constant(c10::Scalar(1), i64)), next, updated, now[3], now[4]});
-  return loop.getResult(2);
+  Value none = b.constant(-kInfinity, element, row), zero = b.constant(c10::Scalar(0), i64);
+  return b.repeat(shape[1], {first, b.constant(-kInfinity, element, shape)}, [&](Value step, llvm::ArrayRef<Value> now) -> Values {
+    Value before = b.pad(now[0], -kInfinity, {0, 1}, {0, -1}), skipped = b.select(may_skip, b.pad(now[0], -kInfinity, {0, 2}, {0, -2}), none);
+    Value starts[] = {zero, step, zero};
+    Dims line{shape[0], 1, shape[2]};
+    Value emission = b.create<hlo::DynamicSliceOp>(mlir::RankedTensorType::get(line, element), emissions, mlir::ValueRange(starts), b.ops.getDenseI64ArrayAttr(line));
+    Value next = b.add(b.reshape(emission, row), log_of_sum(b, {now[0], before, skipped}));
+    return {next, b.create<hlo::DynamicUpdateSliceOp>(now[1].getType(), now[1], b.reshape(next, line), mlir::ValueRange(starts))};
+  })[1];
 }
 
 Value Ctc::scores(bool from_end) {

@@ -45,22 +45,7 @@ struct Layer {
 
   /// The values after all steps, from the layer's first to its last or the other way round. `body` is given the step.
   Values loop(Values values, bool backwards, llvm::function_ref<Values(Value, llvm::ArrayRef<Value>)> body) {
-    values.insert(values.begin(), number(0));
-    auto loop = b.create<hlo::WhileOp>(mlir::TypeRange(mlir::ValueRange(values)), values);
-    mlir::OpBuilder::InsertionGuard guard(b.ops);
-    auto block = [&](mlir::Region& region) {
-      mlir::Block* block = b.ops.createBlock(&region);
-      for (Value v : values) block->addArgument(v.getType(), b.loc);
-      return Values(block->getArguments());
-    };
-    Values now = block(loop.getCond());
-    b.create<hlo::ReturnOp>(mlir::ValueRange{b.compare(Direction::LT, now[0], number(steps))});
-    now = block(loop.getBody());
-    Value step = backwards == reverse ? now[0] : b.sub(number(steps - 1), now[0]);
-    Values next = body(step, llvm::ArrayRef(now).drop_front());
-    next.insert(next.begin(), b.add(now[0], number(1)));
-    b.create<hlo::ReturnOp>(mlir::ValueRange(next));
-    return Values(loop->getResults().drop_front());
+    return b.repeat(steps, std::move(values), [&](Value round, llvm::ArrayRef<Value> now) { return body(backwards == reverse ? round : b.sub(number(steps - 1), round), now); });
   }
 
   /// The hidden state before each step.
