@@ -3,6 +3,8 @@
 // RUN: cresset-run --compare %t/loop.mlir
 // RUN: cresset-run --compare %t/in_place.mlir
 // RUN: cresset-run --assembly %t/in_place.mlir | FileCheck %s --check-prefix=PLACE
+// RUN: cresset-run --compare %t/in_parts.mlir
+// RUN: cresset-run --assembly %t/in_parts.mlir | grep '^#' | FileCheck %s --check-prefix=PARTS
 // RUN: cresset-run --compare %t/old_value.mlir
 // RUN: cresset-run --compare %t/no_round.mlir
 // RUN: cresset-run --compare %t/constants.mlir
@@ -51,6 +53,49 @@ func.func @main(%x: tensor<1x3x19xf32>, %y: tensor<1x3x19xf32>, %rows: tensor<5x
       stablehlo.return %next, %all1, %b0, %a0 : tensor<i32>, tensor<5x3x19xf32>, tensor<1x3x19xf32>, tensor<1x3x19xf32>
     }
   return %all, %a, %b : tensor<5x3x19xf32>, tensor<1x3x19xf32>, tensor<1x3x19xf32>
+}
+
+// Two parts of a row are written to one buffer. The second loop is the first one, whose sums nobody needs.
+// PARTS: compare
+// PARTS-COUNT-1: sine
+// PARTS-NOT: sine
+// PARTS-COUNT-2: # update f32[3x8]
+// PARTS-NOT: update
+//--- in_parts.mlir
+func.func @main(%x: tensor<1x4xf32>) -> (tensor<3x8xf32>, tensor<3x8xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %four = stablehlo.constant dense<4> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<3x8xf32>
+  %i, %a, %rows, %sums = stablehlo.while(%i0 = %zero, %a0 = %x, %rows0 = %none, %sums0 = %none) : tensor<i32>, tensor<1x4xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+    cond {
+      %more = stablehlo.compare LT, %i0, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = stablehlo.add %i0, %one : tensor<i32>
+      %a1 = stablehlo.sine %a0 : tensor<1x4xf32>
+      %twice = stablehlo.add %a1, %a1 : tensor<1x4xf32>
+      %half = stablehlo.dynamic_update_slice %rows0, %a1, %i0, %zero : (tensor<3x8xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+      %rows1 = stablehlo.dynamic_update_slice %half, %twice, %i0, %four : (tensor<3x8xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+      %sums1 = stablehlo.dynamic_update_slice %sums0, %twice, %i0, %four : (tensor<3x8xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+      stablehlo.return %next, %a1, %rows1, %sums1 : tensor<i32>, tensor<1x4xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+    }
+  %j, %b, %others, %totals = stablehlo.while(%i0 = %zero, %a0 = %x, %rows0 = %none, %sums0 = %none) : tensor<i32>, tensor<1x4xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+    cond {
+      %more = stablehlo.compare LT, %i0, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = stablehlo.add %i0, %one : tensor<i32>
+      %a1 = stablehlo.sine %a0 : tensor<1x4xf32>
+      %twice = stablehlo.add %a1, %a1 : tensor<1x4xf32>
+      %half = stablehlo.dynamic_update_slice %rows0, %a1, %i0, %zero : (tensor<3x8xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+      %rows1 = stablehlo.dynamic_update_slice %half, %twice, %i0, %four : (tensor<3x8xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+      %sums1 = stablehlo.dynamic_update_slice %sums0, %twice, %i0, %four : (tensor<3x8xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+      stablehlo.return %next, %a1, %rows1, %sums1 : tensor<i32>, tensor<1x4xf32>, tensor<3x8xf32>, tensor<3x8xf32>
+    }
+  %both = stablehlo.multiply %rows, %others : tensor<3x8xf32>
+  return %rows, %both : tensor<3x8xf32>, tensor<3x8xf32>
 }
 
 // What is overwritten in part is wanted as it was: as a result, and after the new one is read.
