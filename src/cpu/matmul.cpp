@@ -507,6 +507,7 @@ class MatmulEmitter {
 
 void emit_matmul(KernelContext& c, const MatmulSpec& spec) {
   if (spec.groups) return MatmulEmitter(c, spec).emit();
+  if (is_linear(c.k, spec)) return emit_linear_matmul(c, spec);
   if (is_thin(spec, c.k.target)) return emit_thin_matmul(c, spec);
   constexpr int64_t kFewColumns = 8;
   if (spec.n <= kFewColumns && !spec.pack_b)

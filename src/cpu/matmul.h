@@ -18,4 +18,8 @@ bool is_thin(const MatmulSpec& spec, const Target& target);
 MatmulSpec exchanged(const MatmulSpec& spec);
 void emit_thin_matmul(KernelContext& c, const MatmulSpec& spec);
 
+/// Whether B runs along K, and its elements are best read where they lie: linear_matmul.cpp.
+bool is_linear(KernelEmitter& k, const MatmulSpec& spec);
+void emit_linear_matmul(KernelContext& c, const MatmulSpec& spec);
+
 }  // namespace cresset::cpu
