@@ -2,8 +2,9 @@
 
 Python's garbage collector walks all objects again and again while Dynamo makes new ones, next to none of which become garbage before it is done and collects them itself
 (torch._dynamo.config.run_gc_after_compile). For each operator Dynamo looks up the function that its line stands in, for which it cuts whole source files into tokens, also
-where the only reader, the log of TORCH_LOGS=trace_call, is off. And the operators that PyTorch registers while Dynamo imports modules look up where they are
-written, for which Python resolves the files of all modules.
+where the only reader, the log of TORCH_LOGS=trace_call, is off. The operators that PyTorch registers while Dynamo imports modules look up where they are
+written, for which Python resolves the files of all modules. Guards are timed once, with all caches emptied before, for the log of TORCH_LOGS=guards. And each function is compared with
+torch.distributed's local_map, for which its experiments are imported, also where nobody has asked for that.
 """
 
 import contextlib
@@ -11,8 +12,9 @@ import gc
 import logging
 import sys
 
-from torch._dynamo import output_graph, symbolic_convert
+from torch._dynamo import guards, output_graph, symbolic_convert
 from torch._dynamo.callback import callback_handler
+from torch._dynamo.variables.higher_order_ops import LocalMapWrappedHigherOrderVariable as LocalMap
 from torch._library import utils as library
 
 _until_compiled = contextlib.ExitStack()
@@ -36,6 +38,10 @@ def _begin(_):
     if not output_graph.trace_call_log.isEnabledFor(logging.DEBUG):
         _replace(symbolic_convert, "get_funcname", lambda filename, line: None)
     _replace(library, "get_source", _caller)
+    if not guards.guards_log.isEnabledFor(logging.DEBUG):
+        _replace(guards, "profile_guard_manager", lambda *_: 0.0)
+    is_local_map = LocalMap.should_wrap_in_hop
+    _replace(LocalMap, "should_wrap_in_hop", lambda value: LocalMap._enabled and is_local_map(value))
 
 
 def _end(_):

@@ -157,3 +157,32 @@ def test_an_operator_registered_while_dynamo_traces_knows_its_place():
     first_calls.shorten()
     torch.compile(lambda x: x.exp() + 5, backend=note)(torch.randn(4))
     assert len(places) == 2 and places[0] == places[1] and library.get_source is plain
+
+
+def test_guards_are_timed_for_who_logs_it_only(monkeypatch):
+    from torch._dynamo import guards
+
+    timed, time = [], guards.profile_guard_manager
+    monkeypatch.setattr(guards, "profile_guard_manager", lambda *args: timed.append(args) or time(*args))
+    first_calls.shorten()
+    torch.compile(lambda x: x.exp() + 6, backend="cresset")(torch.randn(4))
+    assert not timed
+    monkeypatch.setattr(guards.guards_log, "isEnabledFor", lambda level: True)
+    torch.compile(lambda x: x.exp() + 7, backend="cresset")(torch.randn(4))
+    assert len(timed) == 1
+
+
+def test_experiments_of_distributed_are_imported_by_who_asks_for_them():
+    subprocess.run([sys.executable, "-c", """
+import sys, torch_cresset
+from torch._dynamo.variables.higher_order_ops import LocalMapWrappedHigherOrderVariable as LocalMap
+from torch_cresset import first_calls
+first_calls._begin(None)
+assert not LocalMap.should_wrap_in_hop(len)
+assert "torch.distributed.tensor.experimental" not in sys.modules
+with LocalMap.enable():
+    from torch.distributed.tensor.experimental._func_map import _local_map_wrapped
+    assert LocalMap.should_wrap_in_hop(_local_map_wrapped)
+first_calls._end(None)
+assert not LocalMap.should_wrap_in_hop(_local_map_wrapped)
+"""], check=True)
