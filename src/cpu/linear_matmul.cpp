@@ -76,12 +76,8 @@ class LinearEmitter {
     constexpr double kPacking = 12, kReading = 24;
     int64_t threads = c_.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1, most_columns = 512, most_rows = is_split() ? 1024 : 4096;
     double best = 0;
-    auto parts = [](int64_t n, int64_t most, int64_t unit, int64_t more, auto&& consider) {
-      int64_t fewest = ceil_div(n, most);
-      for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
-    };
-    parts(t_.n, most_columns, p_.nr, 2 * threads, [&](int64_t nb) {
-      parts(t_.m, most_rows, group_, 2 * threads, [&](int64_t mb) {
+    each_division(t_.n, most_columns, p_.nr, 2 * threads, [&](int64_t nb) {
+      each_division(t_.m, most_rows, group_, 2 * threads, [&](int64_t mb) {
         int64_t tasks = t_.batch * ceil_div(t_.m, mb) * ceil_div(t_.n, nb);
         double columns = double(std::min(nb, t_.n)), rows = double(std::min(mb, t_.m));
         double time = (double(ceil_div(tasks, threads)) + (threads > 1 ? 0.05 : 0)) * ((columns + kReading) * rows + kPacking * columns);

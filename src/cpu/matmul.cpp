@@ -97,13 +97,9 @@ class MatmulEmitter {
       double time = (double(ceil_div(tasks, threads)) + waiting) * double(mc * columns + most.pack_a * mc + most.pack_b * columns);
       if (!mc_ || time < best) best = time, mc_ = mc, nb_ = nb;
     };
-    auto parts = [](int64_t n, int64_t most, int64_t unit, int64_t more, auto&& consider) {
-      int64_t fewest = ceil_div(n, most);
-      for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
-    };
     if (row_by_row()) most.columns = std::min(most.columns, kBytesOfColumns / (p_.padded(s_.k) / p_.depth * p_.bytes));
-    parts(m, by_rows() ? 192 : most.rows, mr_, 2 * threads, [&](int64_t mc) {
-      parts(s_.n, most.columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
+    each_division(m, by_rows() ? 192 : most.rows, mr_, 2 * threads, [&](int64_t mc) {
+      each_division(s_.n, most.columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
     // Few columns use an element of A too seldom to pay for packing it. Pairs are read as they lie, if none goes beyond the end of K.
     bool units = k_.memory_type(s_.a_type) == p_.unit || (p_.depth > 1 && !p_.grid && s_.groups != MatmulSpec::Depth && run() % p_.depth == 0 && kc_ % p_.depth == 0);

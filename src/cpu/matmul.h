@@ -12,6 +12,13 @@ namespace cresset::cpu {
 
 void emit_matmul(KernelContext& c, const MatmulSpec& spec);
 
+/// The sizes of blocks that a dimension of n may be divided into: parts of at most `most`, as few as that takes and up to `more` - 1 more, each a multiple of `unit`.
+template <class Consider>
+void each_division(int64_t n, int64_t most, int64_t unit, int64_t more, Consider&& consider) {
+  int64_t fewest = ceil_div(n, most);
+  for (int64_t i = fewest; i < fewest + more; ++i) consider(equal_part(n, ceil_div(n, i), unit));
+}
+
 /// Whether there are so few rows that B is better read where it lies: thin_matmul.cpp.
 bool is_thin(const MatmulSpec& spec, const Target& target);
 /// The same product with rows and columns exchanged, of a `spec` that outlives it.
