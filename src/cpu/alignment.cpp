@@ -31,7 +31,7 @@ llvm::Error emit_alignment(KernelContext& c) {
   constexpr int64_t kBefore = 2;
   int64_t pitch = kBefore + states, rows_at = c.kernel.reserve(2 * pitch * bytes);
   auto* scalar = k.memory_type(type);
-  auto of_row = [&](IR row, IR state) { return b.CreateInBoundsGEP(scalar, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), k.scratch(), rows_at), b.CreateAdd(k.mul(row, pitch), state)); };
+  auto of_row = [&](IR row, IR state) { return k.in_scratch(scalar, rows_at, b.CreateAdd(k.mul(row, pitch), state)); };
   auto unreachable = [&](int lanes) { return llvm::ConstantFP::getInfinity(k.vector(scalar, lanes), true); };
 
   k.loop(k.begin(), k.end(), [&](IR task) {

@@ -49,7 +49,7 @@ class AttentionEmitter {
 
   IR f32(double x) { return llvm::ConstantFP::get(b_.getFloatTy(), x); }
   int64_t reserve(int64_t floats) { return c_.kernel.reserve(floats * 4); }
-  IR scratch(int64_t at, IR index) { return b_.CreateInBoundsGEP(b_.getFloatTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index); }
+  IR scratch(int64_t at, IR index) { return k_.in_scratch(b_.getFloatTy(), at, index); }
   IR load(IR address, int lanes) { return b_.CreateAlignedLoad(k_.vector(b_.getFloatTy(), lanes), address, llvm::Align(4)); }
   void store(IR x, IR address) { b_.CreateAlignedStore(x, address, llvm::Align(4)); }
   /// Columns [n, n + lanes) of row i of sums that lie in panels of `height` rows.

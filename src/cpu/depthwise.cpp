@@ -78,7 +78,7 @@ class DepthwiseEmitter {
  private:
   IR padded_address(IR index) { return b_.CreateInBoundsGEP(type_, k_.scratch(), index); }
   IR result_address(IR index) {
-    return b_.CreateInBoundsGEP(type_, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), results_at_), index);
+    return k_.in_scratch(type_, results_at_, index);
   }
   void put(IR v, IR address) { b_.CreateAlignedStore(v, address, llvm::Align(bytes_)); }
 

@@ -59,6 +59,8 @@ class KernelEmitter {
   IR begin() const { return function_->getArg(1); }
   IR end() const { return function_->getArg(2); }
   IR scratch() const { return function_->getArg(3); }
+  /// An element of the array that begins at that byte of it.
+  IR in_scratch(llvm::Type* type, int64_t at, IR index) { return b.CreateInBoundsGEP(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), scratch(), at), index); }
   IR i64(int64_t v) { return b.getInt64(v); }
   llvm::Function* function() const { return function_; }
 
@@ -110,6 +112,8 @@ class KernelEmitter {
   IR add(IR x, IR y);
   IR mul(IR x, int64_t y);
   IR min(IR x, IR y);  // signed
+  /// What parts of `size` leave from `from` on, one of their beginnings: `size`, or less at the end of all.
+  IR part(int64_t all, int64_t size, IR from) { return all % size == 0 ? i64(size) : min(i64(size), b.CreateSub(i64(all), from)); }
   /// first, first + step, first + 2 step, …
   IR sequence(IR first, int lanes, int64_t step = 1);
   /// The vector with its lanes `by` further on; what comes from beyond its ends is anything.

@@ -20,9 +20,7 @@ constexpr int64_t kMostPadding = 8;
 class LinearEmitter {
  public:
   // Inside, as everywhere in Panels, what is broadcast is A and what is packed is B: t_ has rows and columns of C exchanged.
-  LinearEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), t_(exchanged(s)), p_(best_panels(c.k, t_)) {
-    if (int64_t rest = t_.n % p_.nr) end_.emplace(p_.narrowed(rest));
-  }
+  LinearEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), t_(exchanged(s)), p_(best_panels(c.k, t_)), end_(p_.end()) {}
 
   // With 16 registers it gains nothing, and pairs of bf16 are multiplied too fast for it: up to 16 rows wait for the broadcasts, more than 64 are as fast when everything is packed.
   static bool suits(KernelEmitter& k, const MatmulSpec& s) {
@@ -46,7 +44,7 @@ class LinearEmitter {
     k_.loop(k_.begin(), end, [&](IR task) {
       auto at = delinearise(k_, {t_.batch, column_blocks, row_blocks}, task);
       IR m0 = k_.mul(at[2].base, mb_), n0 = k_.mul(at[1].base, nb_);
-      block({at[0].base, m0, n0, part(t_.m, mb_, m0), part(t_.n, nb_, n0), nullptr, nullptr});
+      block({at[0].base, m0, n0, k_.part(t_.m, mb_, m0), k_.part(t_.n, nb_, n0), nullptr, nullptr});
     });
   }
 
@@ -89,27 +87,19 @@ class LinearEmitter {
   int64_t height() const { return p_.padded(kc_) / p_.depth; }  // of a panel, in units
 
   int64_t reserve(int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); }
-  IR element_of_scratch(int64_t at, IR index) {
-    return b_.CreateInBoundsGEP(p_.type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index);
-  }
+  IR element_of_scratch(int64_t at, IR index) { return k_.in_scratch(p_.type, at, index); }
   IR panel(IR n) { return element_of_scratch(panels_, k_.mul(n, height())); }
   // Of the rows from m and the panel of the columns from n on; [row][nr].
   IR sums_of(const Panels& p, IR m, IR n, IR group) {
     if (!is_split()) return element_of_scratch(sums_, k_.mul(b_.CreateSub(m, group), p.nr));
     return element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, round_up(mb_, group_)), k_.mul(m, p.nr)));
   }
-  IR part(int64_t all, int64_t size, IR from) { return all % size == 0 ? k_.i64(size) : k_.min(k_.i64(size), b_.CreateSub(k_.i64(all), from)); }
 
-  void each_panel(const Block& at, const std::function<void(Panels& p, IR n)>& body) {
-    if (!end_) return k_.loop(k_.i64(0), at.n, p_.nr, [&](IR n) { body(p_, n); });
-    IR whole = k_.mul(b_.CreateUDiv(at.n, k_.i64(p_.nr)), p_.nr);
-    k_.loop(k_.i64(0), whole, p_.nr, [&](IR n) { body(p_, n); });
-    k_.when(b_.CreateICmpSLT(whole, at.n), [&] { body(*end_, whole); });
-  }
+  void each_panel(const Block& at, const std::function<void(Panels& p, IR n)>& body) { p_.each(end_, at.n, body); }
 
   void block(Block at) {
     k_.loop(k_.i64(0), k_.i64(t_.k), kc_, [&](IR k0) {
-      at.k0 = k0, at.k = part(t_.k, kc_, k0);
+      at.k0 = k0, at.k = k_.part(t_.k, kc_, k0);
       each_panel(at, [&](Panels& p, IR n) {
         p.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of(p), at.k0, at.k, [&](IR) { return panel(n); });
       });

@@ -29,9 +29,7 @@ Panels best_panels(KernelEmitter& k, const MatmulSpec& s) {
 
 class MatmulEmitter {
  public:
-  MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(best_panels(c.k, s)), mr_(p_.mr), nr_(p_.nr) {
-    if (int64_t rest = s_.n % nr_; rest && p_.ends) end_.emplace(p_.narrowed(rest));
-  }
+  MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(best_panels(c.k, s)), end_(p_.end()), mr_(p_.mr), nr_(p_.nr) {}
 
   void emit() {
     // Groups share the rows, or K.
@@ -52,14 +50,14 @@ class MatmulEmitter {
     if (p_.grid) p_.registers->configure();
     k_.loop(k_.begin(), end, [&](IR task) {
       auto at = delinearise(k_, {batch, n_blocks, m_blocks}, task);
-      IR n0 = k_.mul(at[1].base, nb_), n = part(s_.n, nb_, n0);
+      IR n0 = k_.mul(at[1].base, nb_), n = k_.part(s_.n, nb_, n0);
       if (by_groups) {
         Block rows = block_of_group(at[2].base);
         rows.n0 = n0, rows.n = n;
         return k_.when(b_.CreateICmpSGT(rows.m, k_.i64(0)), [&] { block(rows); });
       }
       IR m0 = k_.mul(at[2].base, mc_);
-      Block whole{at[0].base, m0, n0, nullptr, part(s_.m, mc_, m0), n, nullptr, k_.i64(0), k_.i64(s_.k)};
+      Block whole{at[0].base, m0, n0, nullptr, k_.part(s_.m, mc_, m0), n, nullptr, k_.i64(0), k_.i64(s_.k)};
       if (s_.groups) whole.k_begin = end_of_group(k_.add(whole.batch, k_.i64(-1)), s_.k), whole.k_end = end_of_group(whole.batch, s_.k);
       block(whole);
     });
@@ -111,9 +109,7 @@ class MatmulEmitter {
   bool by_rows() const { return s_.streams.count > 3; }
   bool keeps_block() const { return is_split() || by_rows(); }
 
-  IR element_of_scratch(int64_t at, IR index) {
-    return b_.CreateInBoundsGEP(p_.type, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index);
-  }
+  IR element_of_scratch(int64_t at, IR index) { return k_.in_scratch(p_.type, at, index); }
   struct Block {
     IR batch, m0, n0, k0;  // its first element
     IR m, n, k;            // its size
@@ -146,7 +142,6 @@ class MatmulEmitter {
   }
   IR sums_of(const Panels& p, IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, p.nr))) : element_of_scratch(sums_, k_.i64(0)); }
 
-  IR part(int64_t all, int64_t size, IR from) { return all % size == 0 ? k_.i64(size) : k_.min(k_.i64(size), b_.CreateSub(k_.i64(all), from)); }
   // 0 before the first one, and never beyond `size`.
   IR end_of_group(IR group, int64_t size) {
     auto* i32 = b_.getInt32Ty();
@@ -170,12 +165,7 @@ class MatmulEmitter {
   }
 
   // The panels of a block, of which the last one of all may be narrower.
-  void each_panel(const Block& at, const std::function<void(Panels& p, IR n)>& body) {
-    if (!end_) return k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { body(p_, n); });
-    IR whole = k_.mul(b_.CreateUDiv(at.n, k_.i64(nr_)), nr_);
-    k_.loop(k_.i64(0), whole, nr_, [&](IR n) { body(p_, n); });
-    k_.when(b_.CreateICmpSLT(whole, at.n), [&] { body(*end_, whole); });
-  }
+  void each_panel(const Block& at, const std::function<void(Panels& p, IR n)>& body) { p_.each(end_, at.n, body); }
 
   void block(Block at) {
     IR batch = at.batch, m0 = at.m0, n0 = at.n0;
@@ -190,7 +180,7 @@ class MatmulEmitter {
       k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(s_.k, 1)), std::max<int64_t>(run(), 1), [&](IR begin) {
         k_.loop(k_.i64(0), k_.i64(std::max<int64_t>(run(), 1)), kc_, [&](IR k) {
           at.k0 = k_.add(begin, k);
-          at.k = s_.k ? part(run(), kc_, k) : k_.i64(0);
+          at.k = s_.k ? k_.part(run(), kc_, k) : k_.i64(0);
           step(at);
         });
       });

@@ -43,6 +43,16 @@ Panels Panels::narrowed(int64_t columns) const {
   result.vectors = int(ceil_div(columns, result.lanes)), result.nr = result.vectors * result.lanes;
   return result;
 }
+std::optional<Panels> Panels::end() const {
+  if (!ends || s_.n % nr == 0) return std::nullopt;
+  return narrowed(s_.n % nr);
+}
+void Panels::each(std::optional<Panels>& last, IR columns, const std::function<void(Panels& p, IR n)>& body) {
+  if (!last) return k_.loop(k_.i64(0), columns, nr, [&](IR n) { body(*this, n); });
+  IR whole = k_.mul(b_.CreateUDiv(columns, k_.i64(nr)), nr);
+  k_.loop(k_.i64(0), whole, nr, [&](IR n) { body(*this, n); });
+  k_.when(b_.CreateICmpSLT(whole, columns), [&] { body(*last, whole); });
+}
 int64_t Panels::computed(int64_t n) const {
   int64_t rest = n % nr;
   return n - rest + (rest == 0 ? 0 : ends ? narrowed(rest).nr : nr);

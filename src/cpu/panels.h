@@ -64,6 +64,10 @@ class Panels {
   Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows = 0, bool ends = false);
   /// The same rows, and as few vectors as hold so many columns, or half of one.
   Panels narrowed(int64_t columns) const;
+  /// Those for the last columns of all, if there are fewer than a panel has and these get one of their own.
+  std::optional<Panels> end() const;
+  /// The panels of some columns in turn, of which `last` is the last one of all; n counts from the first column.
+  void each(std::optional<Panels>& last, IR columns, const std::function<void(Panels& p, IR n)>& body);
   /// So many columns are computed in order to have n of them.
   int64_t computed(int64_t n) const;
 

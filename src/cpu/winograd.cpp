@@ -76,9 +76,9 @@ class WinogradEmitter {
     c_.kernel.cost = 0.25 * double(g_.groups * g_.images * g_.features * g_.in_features) * double(g_.image_size() * kSide);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = delinearise(k_, {g_.groups, blocks, parts}, task);
-      first_row_ = k_.mul(at[1].base, shares_.rows), rows_ = part(first_row_, shares_.rows, shares_.tile_rows);
+      first_row_ = k_.mul(at[1].base, shares_.rows), rows_ = k_.part(shares_.tile_rows, shares_.rows, first_row_);
       transform_input(at[0].base);
-      IR from = k_.mul(at[2].base, shares_.features), count = part(from, shares_.features, g_.features);
+      IR from = k_.mul(at[2].base, shares_.features), count = k_.part(g_.features, shares_.features, from);
       k_.loop(k_.i64(0), count, feature_block(), [&](IR f) {
         IR feature = k_.add(from, f);
         transform_kernels(at[0].base, feature);
@@ -98,8 +98,7 @@ class WinogradEmitter {
   int64_t feature_block() const { return kTiles * p_.mr; }
   int64_t height() const { return g_.axes[0].out; }
   int64_t width() const { return g_.axes[1].out; }
-  IR part(IR from, int64_t size, int64_t all) { return all % size == 0 ? k_.i64(size) : k_.min(k_.i64(size), b_.CreateSub(k_.i64(all), from)); }
-  IR scratch(int64_t at, IR index) { return b_.CreateInBoundsGEP(b_.getFloatTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), at), index); }
+  IR scratch(int64_t at, IR index) { return k_.in_scratch(b_.getFloatTy(), at, index); }
   IR read(IR address, int64_t lanes) { return b_.CreateAlignedLoad(k_.vector(b_.getFloatTy(), int(lanes)), address, llvm::Align(4)); }
   void write(IR v, IR address) { b_.CreateAlignedStore(v, address, llvm::Align(4)); }
   IR plus(IR x, IR y) { return b_.CreateFAdd(x, y); }
