@@ -21,8 +21,12 @@ struct Shares {
   double cycles = 0;  // of the slowest thread, for vectors of 8
 
   // Transforming costs about as much as so many multiply-adds of vectors.
-  Shares(const Geometry& g, const Panels& panels) : ends(panels.ends) {
-    constexpr double kKernel = 8, kInput = 8, kOutput = 14;
+  Shares(const Geometry& g, const Panels& panels, int lanes) : ends(panels.ends) {
+    const double kKernel = lanes > 8 ? 4 : 8, kInput = 8, kOutput = 14;
+    auto computed = [&](int64_t n) {
+      int64_t whole = n / panels.nr * panels.nr;
+      return n - whole <= lanes && panels.ends && kTiles * panels.mr == lanes ? whole + (n > whole) + (n - whole) : panels.computed(n);
+    };
     constexpr int64_t kLargestScratch = 4 << 20;
     tile_rows = g.images * ceil_div(g.axes[0].out, 2), tile_columns = ceil_div(g.axes[1].out, 2);
     double k = double(g.in_features);
@@ -31,7 +35,7 @@ struct Shares {
         int64_t r = ceil_div(tile_rows, blocks), n = r * tile_columns, f = round_up(ceil_div(g.features, parts), kTiles * panels.mr);
         if (ceil_div(tile_rows, r) != blocks || (kPlaces * g.in_features * n * 4 > kLargestScratch && blocks < tile_rows)) continue;
         double near = kPlaces * k * double(n) * 4 <= 600e3 ? 1 : 1.05;  // what doesn't stay in L2
-        double task = near * double(panels.computed(n)) * k * double(f) + kKernel * double(f) * k + kInput * k * double(n) + kOutput * double(f * n);
+        double task = near * double(computed(n)) * k * double(f) + kKernel * double(f) * k + kInput * k * double(n) + kOutput * double(f * n);
         double time = double(ceil_div(g.groups * blocks * ceil_div(g.features, f), num_threads())) * task;
         if (cycles == 0 || time < cycles) cycles = time, rows = r, features = f;
       }
@@ -47,7 +51,7 @@ MatmulSpec product_of(const Geometry& g) {
 
 // A narrower panel is more code.
 Shares best_shares(const Geometry& g, KernelEmitter& k, const MatmulSpec& spec) {
-  Shares whole(g, Panels(k, spec)), ends(g, Panels(k, spec, 0, true));
+  Shares whole(g, Panels(k, spec), k.target.lanes), ends(g, Panels(k, spec, 0, true), k.target.lanes);
   return ends.cycles < 0.96 * whole.cycles ? ends : whole;
 }
 
@@ -55,7 +59,9 @@ class WinogradEmitter {
  public:
   WinogradEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
       : c_(c), k_(c.k), b_(c.k.b), g_(g), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), shares_(best_shares(g, c.k, spec_)), p_(c.k, spec_, 0, shares_.ends), lanes_(p_.narrowed(shares_.tile_columns).lanes) {
-    if (int64_t rest = shares_.rows * shares_.tile_columns % p_.nr; rest && p_.ends) end_.emplace(p_.narrowed(rest));
+    int64_t tiles = shares_.rows * shares_.tile_columns;
+    rest_ = tiles < p_.nr ? tiles : tiles % p_.nr;
+    if (rest_ && p_.ends) end_.emplace(p_.narrowed(rest_));
   }
 
   void run() {
@@ -64,10 +70,10 @@ class WinogradEmitter {
     int64_t lines = ceil_div(std::max(p_.computed(tiles), tiles - columns + round_up(columns, lanes_)), kLine);
     // Rows of a panel spread over all sets of the L1 cache, and so do the places, which are written together.
     tiles_pitch_ = kLine * (lines | 1);
-    kernels_pitch_ = g_.in_features * p_.mr + kLine;
+    kernels_pitch_ = g_.in_features * feature_block() + kLine;
     places_pitch_ = g_.in_features * tiles_pitch_ + kLine;
     inputs_ = reserve(kPlaces * places_pitch_);
-    kernels_ = reserve(kTiles * kPlaces * kernels_pitch_);
+    kernels_ = reserve(kPlaces * kernels_pitch_);
     products_ = reserve(kPlaces * feature_block() * p_.nr);
     quarters_ = reserve(feature_block() * kSide * tiles_pitch_);
     results_ = reserve(2 * shares_.rows * width() + 2 * p_.lanes);
@@ -85,7 +91,7 @@ class WinogradEmitter {
         IR tiles = k_.mul(rows_, shares_.tile_columns);
         k_.loop(k_.i64(0), tiles, p_.nr, [&](IR tile) {
           if (!end_) return multiply(p_, tile);
-          IR is_end = b_.CreateICmpSLE(b_.CreateSub(tiles, tile), k_.i64(end_->nr));
+          IR is_end = b_.CreateICmpSLE(b_.CreateSub(tiles, tile), k_.i64(rest_));
           k_.either(is_end, [&] { multiply(*end_, tile); }, [&] { multiply(p_, tile); });
         });
         k_.loop(k_.i64(0), k_.min(k_.i64(feature_block()), b_.CreateSub(count, f)), [&](IR i) { finish(k_.add(k_.mul(at[0].base, g_.features), k_.add(feature, i)), i); });
@@ -94,7 +100,7 @@ class WinogradEmitter {
   }
 
  private:
-  static constexpr int64_t kRow = 8;    // a vector of kernels, at least a register tile's rows
+  static constexpr int64_t kWindow = 9;
   int64_t feature_block() const { return kTiles * p_.mr; }
   int64_t height() const { return g_.axes[0].out; }
   int64_t width() const { return g_.axes[1].out; }
@@ -165,25 +171,29 @@ class WinogradEmitter {
 
   //===-- Kernels ---------------------------------------------------------------------------------------------------===//
 
-  // kernels[tile][place][channel][feature]. Lanes are the features of a register tile; those beyond are overwritten by the next channel.
+  // kernels[place][channel][feature of the block]. Lanes are features, the last ones first: lanes beyond the block are overwritten by the first ones of the next channel.
   void transform_kernels(IR group, IR first) {
-    for (int64_t tile = 0; tile < kTiles; ++tile) {
+    const int lanes = k_.target.lanes;
+    IR window_mask = lanes > kWindow ? k_.mask(b_.CreateICmpULT(k_.sequence(b_.getInt32(0), lanes), k_.splat(b_.getInt32(kWindow), lanes)), g_.kernel_type) : nullptr;
+    for (int64_t begin = round_up(feature_block(), lanes) - lanes; begin >= 0; begin -= lanes) {
       IRs rows;
-      for (int64_t i = 0; i < p_.mr; ++i) {
-        IR feature = k_.min(k_.add(first, k_.i64(tile * p_.mr + i)), k_.i64(g_.features - 1));
-        rows.push_back(k_.add(k_.i64(g_.kernel_first), k_.mul(k_.add(k_.mul(group, g_.features), feature), g_.kernel_out)));
-      }
+      for (int64_t i = begin; i < std::min(begin + lanes, feature_block()); ++i) rows.push_back(kernel_row(group, k_.add(first, k_.i64(i))));
       k_.loop(k_.i64(0), k_.i64(g_.in_features), [&](IR channel) {
+        // A window is a vector, of which eight lanes leave the last place over.
         IRs places;
-        IR last = llvm::Constant::getNullValue(k_.vector(b_.getFloatTy(), kRow));
+        IR last = llvm::Constant::getNullValue(k_.vector(b_.getFloatTy(), lanes));
         for (auto [i, row] : llvm::enumerate(rows)) {
-          IR window = b_.CreateInBoundsGEP(b_.getFloatTy(), kernel_, k_.add(row, k_.mul(channel, g_.kernel_in)));
-          places.push_back(read(window, kRow));
-          last = b_.CreateInsertElement(last, b_.CreateAlignedLoad(b_.getFloatTy(), b_.CreateConstInBoundsGEP1_64(b_.getFloatTy(), window, kRow), llvm::Align(4)), i);
+          IR at = k_.add(row, k_.mul(channel, g_.kernel_in));
+          if (window_mask) {
+            places.push_back(k_.load_masked(g_.kernel_type, kernel_, at, window_mask));
+            continue;
+          }
+          places.push_back(k_.load(g_.kernel_type, kernel_, at, lanes));
+          last = b_.CreateInsertElement(last, k_.load(g_.kernel_type, kernel_, k_.add(at, k_.i64(kWindow - 1)), 1), i);
         }
-        places.resize(kRow, llvm::PoisonValue::get(last->getType()));
+        places.resize(lanes, llvm::PoisonValue::get(last->getType()));
         k_.transpose(places);
-        places.push_back(last);
+        if (!window_mask) places.push_back(last);
         std::vector<IRs> square(3);
         for (int64_t y = 0; y < 3; ++y)
           for (int64_t x = 0; x < 3; ++x) square[y].push_back(places[(g_.axes[0].reversed ? 2 - y : y) * 3 + (g_.axes[1].reversed ? 2 - x : x)]);
@@ -192,12 +202,15 @@ class WinogradEmitter {
           IR outer = b_.CreateFMul(plus(g[0], g[2]), half), inner = b_.CreateFMul(g[1], half);
           return IRs{g[0], plus(outer, inner), minus(outer, inner), g[2]};
         });
-        for (int64_t place = 0; place < kPlaces; ++place) write(square[place / kSide][place % kSide], kernel_panel(tile, place, k_.mul(channel, p_.mr)));
+        for (int64_t place = 0; place < kPlaces; ++place) write(square[place / kSide][place % kSide], kernel_panel(k_.i64(place), channel, begin));
       });
     }
   }
-  IR kernel_panel(int64_t tile, IR place, IR index) { return scratch(kernels_, k_.add(k_.mul(k_.add(k_.i64(tile * kPlaces), place), kernels_pitch_), index)); }
-  IR kernel_panel(int64_t tile, int64_t place, IR index) { return kernel_panel(tile, k_.i64(place), index); }
+  // Where the windows of a feature begin; those beyond the last one repeat it.
+  IR kernel_row(IR group, IR feature) {
+    return k_.add(k_.i64(g_.kernel_first), k_.mul(k_.add(k_.mul(group, g_.features), k_.min(feature, k_.i64(g_.features - 1))), g_.kernel_out));
+  }
+  IR kernel_panel(IR place, IR channel, int64_t feature) { return scratch(kernels_, k_.add(k_.mul(place, kernels_pitch_), k_.add(k_.mul(channel, feature_block()), k_.i64(feature)))); }
 
   //===-- Products, and back ----------------------------------------------------------------------------------------===//
 
@@ -205,8 +218,9 @@ class WinogradEmitter {
   void multiply(Panels& p, IR tile) {
     k_.loop(k_.i64(0), k_.i64(kPlaces), [&](IR place) {
       IR panel = scratch(inputs_, k_.add(k_.mul(place, places_pitch_), tile));
+      if (p.vectors == 1 && lanes_are_features()) return multiply_few(p, place, panel);
       for (int64_t half = 0; half < kTiles; ++half) {
-        IRs sums = p.multiply([&](int64_t i, IR channel) { return kernel_panel(half, place, k_.add(k_.mul(channel, p.mr), k_.i64(i))); }, panel, k_.i64(g_.in_features), p.zeros(), tiles_pitch_);
+        IRs sums = p.multiply([&](int64_t i, IR channel) { return kernel_panel(place, channel, half * p.mr + i); }, panel, k_.i64(g_.in_features), p.zeros(), tiles_pitch_);
         IR to = scratch(products_, k_.mul(k_.add(k_.mul(place, kTiles), k_.i64(half)), p.mr * p.nr));
         for (auto [i, sum] : llvm::enumerate(sums)) write(sum, p.vector_at(to, k_.i64(0), int64_t(i)));
       }
@@ -220,6 +234,35 @@ class WinogradEmitter {
         for (int64_t quarter = 0; quarter < 4; ++quarter) write(square[quarter / 2][quarter % 2], quarters(i, quarter, k_.add(tile, k_.i64(column))));
       }
     });
+  }
+  // Few tiles: vectors of features by each of them, turned into rows of tiles.
+  bool lanes_are_features() const { return feature_block() == k_.target.lanes; }
+  void multiply_few(Panels& p, IR place, IR panel) {
+    const int lanes = k_.target.lanes;
+    auto* vector = k_.vector(b_.getFloatTy(), lanes);
+    const int64_t columns = std::min<int64_t>(p.is_end ? rest_ : p.nr, lanes);
+    // As many sums as don't wait for themselves, of every so many-th channel each.
+    const int64_t chains = std::max<int64_t>(8 / columns, 1), whole = g_.in_features / chains * chains;
+    auto add = [&](IR first, int64_t channels, ArrayRef<IR> sums) {
+      IRs next(sums.begin(), sums.end());
+      for (int64_t c = 0; c < channels; ++c) {
+        IR channel = k_.add(first, k_.i64(c)), features = read(kernel_panel(place, channel, 0), lanes);
+        for (int64_t j = 0; j < columns; ++j) {
+          IR x = k_.splat(read(p.vector_at(panel, k_.add(k_.mul(channel, tiles_pitch_), k_.i64(j)), 0), 1), lanes);
+          next[c * columns + j] = b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {features, x, next[c * columns + j]});
+        }
+      }
+      return next;
+    };
+    IRs sums = k_.loop(k_.i64(0), k_.i64(whole), chains, IRs(chains * columns, llvm::Constant::getNullValue(vector)), [&](IR c, ArrayRef<IR> sums) { return add(c, chains, sums); });
+    for (int64_t c = whole; c < g_.in_features; ++c) sums = add(k_.i64(c), 1, sums);
+    for (int64_t c = 1; c < chains; ++c)
+      for (int64_t j = 0; j < columns; ++j) sums[j] = plus(sums[j], sums[c * columns + j]);
+    sums.resize(columns);
+    sums.resize(lanes, llvm::PoisonValue::get(vector));
+    k_.transpose(sums);
+    // What a row holds beyond the panel's width is overwritten by the next one.
+    for (int64_t i = 0; i < lanes; ++i) write(sums[i], scratch(products_, k_.add(k_.mul(place, feature_block() * p.nr), k_.i64(i * p.nr))));
   }
   IR quarters(IR i, int64_t quarter, IR tile) { return scratch(quarters_, k_.add(k_.mul(i, 4 * tiles_pitch_), k_.add(k_.i64(quarter * tiles_pitch_), tile))); }
 
@@ -258,7 +301,8 @@ class WinogradEmitter {
   MatmulSpec spec_;
   Shares shares_;
   Panels p_;
-  std::optional<Panels> end_;  // of the last tiles
+  std::optional<Panels> end_;  // of the last tiles,
+  int64_t rest_ = 0;           // which are so many
   int lanes_;                  // of vectors along a row of tiles
   int64_t tiles_pitch_ = 0, places_pitch_ = 0, kernels_pitch_ = 0;
   int64_t inputs_ = 0, kernels_ = 0, products_ = 0, quarters_ = 0, results_ = 0;  // places in scratch
