@@ -297,11 +297,9 @@ class MatmulEmitter {
     k_.when(p.exists, [&] { k_.loop(packed, p_.units(p.k), [&](IR u) { pack_row(at, p, panel_b(at, k_.add(n, k_.i64(nr_))), u); }); });
   }
 
-  // One to three last columns: dot products along K with rows of A where they lie, which leave no lane idle.
-  bool by_dots(const Panels& p) const {
-    int64_t columns = s_.n % nr_;
-    return p.is_end && in_place_ && p_.depth == 1 && p_.type->isFloatingPointTy() && columns <= 3 && mr_ * columns <= (k_.target.registers == 32 ? 24 : 12);
-  }
+  // Few last columns: dot products along K with rows of A where they lie, which leave no lane idle; of so many rows at a time.
+  bool by_dots(const Panels& p) const { return p.is_end && in_place_ && p_.depth == 1 && p_.type->isFloatingPointTy() && s_.n % nr_ <= p_.lanes / 2 && rows_of_dots() > 1; }
+  int64_t rows_of_dots() const { return std::min(mr_, (k_.target.registers == 32 ? 24 : 12) / (s_.n % nr_)); }
   IR turned_column(int64_t j, IR k) { return element_of_scratch(turned_, k_.add(k_.i64(j * kc_), k)); }
   void turn_columns(IR panel, IR count) {
     k_.loop(k_.i64(0), count, [&](IR k) {
@@ -310,8 +308,20 @@ class MatmulEmitter {
   }
   IRs dots(Panels& p, const Block& at, IR m, IR n) {
     k_.loop(k_.i64(0), parts_of(at.k), [&](IR part) { care_for_b(p, at, m, n, part); });
-    int64_t columns = s_.n % nr_;
-    IRs rows = rows_in_place(at, m);
+    const int64_t columns = s_.n % nr_;
+    IRs rows = rows_in_place(at, m), all;
+    for (int64_t first = 0; first < mr_; first += rows_of_dots()) llvm::append_range(all, dots(ArrayRef(rows).slice(first, std::min(rows_of_dots(), mr_ - first)), at.k));
+    IRs result = p.zeros();
+    for (int64_t i = 0; i < mr_; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        IR& row = result[i * p.vectors + j / p.lanes];
+        row = b_.CreateInsertElement(row, all[i * columns + j], j % p.lanes);
+      }
+    return result;
+  }
+
+  IRs dots(ArrayRef<IR> rows, IR count) {
+    const int64_t columns = s_.n % nr_;
     auto add = [&](IR k, ArrayRef<IR> sums, int lanes) {
       auto load = [&](IR address) { return b_.CreateAlignedLoad(k_.vector(p_.type, lanes), address, llvm::Align(p_.bytes)); };
       IRs x, next;
@@ -322,17 +332,10 @@ class MatmulEmitter {
       }
       return next;
     };
-    IR whole = b_.CreateAnd(at.k, k_.i64(-int64_t(p_.lanes)));
-    IRs sums = k_.loop(k_.i64(0), whole, p_.lanes, IRs(mr_ * columns, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes))), [&](IR k, ArrayRef<IR> sums) { return add(k, sums, p_.lanes); });
-    sums = k_.sums_of(sums, p_.lanes);
-    sums = k_.loop(whole, at.k, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
-    IRs result = p.zeros();
-    for (int64_t i = 0; i < mr_; ++i)
-      for (int64_t j = 0; j < columns; ++j) {
-        IR& row = result[i * p.vectors + j / p.lanes];
-        row = b_.CreateInsertElement(row, sums[i * columns + j], j % p.lanes);
-      }
-    return result;
+    IR whole = b_.CreateAnd(count, k_.i64(-int64_t(p_.lanes)));
+    IRs sums(rows.size() * columns, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)));
+    sums = k_.sums_of(k_.loop(k_.i64(0), whole, p_.lanes, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, p_.lanes); }), p_.lanes);
+    return k_.loop(whole, count, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
   }
 
   // What one block of K adds to a tile of C, which is written when it is complete.

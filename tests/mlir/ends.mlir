@@ -35,7 +35,10 @@ func.func @main(
     %a26: tensor<1x9x3x11xf32>, %b26: tensor<14x9x3x3xf32>,
     %a27: tensor<1x64x14x14xf32>, %b27: tensor<48x64x3x3xf32>,
     %a28: tensor<1x128x7x7xf32>, %b28: tensor<48x128x3x3xf32>,
-    %a29: tensor<5x64x7x7xf32>, %b29: tensor<32x64x3x3xf32>) -> (
+    %a29: tensor<5x64x7x7xf32>, %b29: tensor<32x64x3x3xf32>,
+    %a30: tensor<21x1100xf32>, %b30: tensor<1100x55xf32>,
+    %a31: tensor<1x90x6x9xf32>, %b31: tensor<33x90x1x1xf32>,
+    %a32: tensor<1x61x7x8xf32>, %b32: tensor<17x61x1x1xf32>) -> (
     tensor<40x49xf32>,
     tensor<24x49xf32>,
     tensor<37x17xf32>,
@@ -65,7 +68,10 @@ func.func @main(
     tensor<1x14x3x11xf32>,
     tensor<1x48x14x14xf32>,
     tensor<1x48x7x7xf32>,
-    tensor<5x32x7x7xf32>) {
+    tensor<5x32x7x7xf32>,
+    tensor<21x55xf32>,
+    tensor<1x33x6x9xf32>,
+    tensor<1x17x7x8xf32>) {
   %y0 = stablehlo.dot_general %a0, %b0, contracting_dims = [1] x [0] : (tensor<40x50xf32>, tensor<50x49xf32>) -> tensor<40x49xf32>
   %y1 = stablehlo.dot_general %a1, %b1, contracting_dims = [1] x [1] : (tensor<24x70xf32>, tensor<49x70xf32>) -> tensor<24x49xf32>
   %y2 = stablehlo.dot_general %a2, %b2, contracting_dims = [1] x [0] : (tensor<37x30xf32>, tensor<30x17xf32>) -> tensor<37x17xf32>
@@ -115,5 +121,10 @@ func.func @main(
       : (tensor<1x128x7x7xf32>, tensor<48x128x3x3xf32>) -> tensor<1x48x7x7xf32>
   %y29 = stablehlo.convolution(%a29, %b29) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<5x64x7x7xf32>, tensor<32x64x3x3xf32>) -> tensor<5x32x7x7xf32>
-  return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7, %y8, %y9, %y10, %y11, %y12, %y13, %y14, %y15, %y16, %y17, %y18, %y19, %y20, %y21, %y22, %y23, %y24, %y25, %y26, %y27, %y28, %y29 : tensor<40x49xf32>, tensor<24x49xf32>, tensor<37x17xf32>, tensor<20x33xf32>, tensor<64x52xf32>, tensor<64x200xf32>, tensor<23x25xf64>, tensor<23x19xf64>, tensor<30x49xbf16>, tensor<30x52xbf16>, tensor<20x7xi32>, tensor<1x40x7x7xf32>, tensor<2x40x7x7xf32>, tensor<3x24x7x7xf32>, tensor<1x48x14x14xf32>, tensor<4x16x7x7xf32>, tensor<1x26x14x14xf32>, tensor<1x14x7x7xf32>, tensor<2x12x1x17xf32>, tensor<1x16x7x7xf64>, tensor<1x24x7x7xf64>, tensor<3x4x1x5xf64>, tensor<1x2x1x19xf32>, tensor<1x1x1x23xf32>, tensor<1x24x7x7xbf16>, tensor<2x14x14x14xbf16>, tensor<1x14x3x11xf32>, tensor<1x48x14x14xf32>, tensor<1x48x7x7xf32>, tensor<5x32x7x7xf32>
+  %y30 = stablehlo.dot_general %a30, %b30, contracting_dims = [1] x [0] : (tensor<21x1100xf32>, tensor<1100x55xf32>) -> tensor<21x55xf32>
+  %y31 = stablehlo.convolution(%a31, %b31) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<1x90x6x9xf32>, tensor<33x90x1x1xf32>) -> tensor<1x33x6x9xf32>
+  %y32 = stablehlo.convolution(%a32, %b32) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<1x61x7x8xf32>, tensor<17x61x1x1xf32>) -> tensor<1x17x7x8xf32>
+  return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7, %y8, %y9, %y10, %y11, %y12, %y13, %y14, %y15, %y16, %y17, %y18, %y19, %y20, %y21, %y22, %y23, %y24, %y25, %y26, %y27, %y28, %y29, %y30, %y31, %y32 : tensor<40x49xf32>, tensor<24x49xf32>, tensor<37x17xf32>, tensor<20x33xf32>, tensor<64x52xf32>, tensor<64x200xf32>, tensor<23x25xf64>, tensor<23x19xf64>, tensor<30x49xbf16>, tensor<30x52xbf16>, tensor<20x7xi32>, tensor<1x40x7x7xf32>, tensor<2x40x7x7xf32>, tensor<3x24x7x7xf32>, tensor<1x48x14x14xf32>, tensor<4x16x7x7xf32>, tensor<1x26x14x14xf32>, tensor<1x14x7x7xf32>, tensor<2x12x1x17xf32>, tensor<1x16x7x7xf64>, tensor<1x24x7x7xf64>, tensor<3x4x1x5xf64>, tensor<1x2x1x19xf32>, tensor<1x1x1x23xf32>, tensor<1x24x7x7xbf16>, tensor<2x14x14x14xbf16>, tensor<1x14x3x11xf32>, tensor<1x48x14x14xf32>, tensor<1x48x7x7xf32>, tensor<5x32x7x7xf32>, tensor<21x55xf32>, tensor<1x33x6x9xf32>, tensor<1x17x7x8xf32>
 }
