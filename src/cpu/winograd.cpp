@@ -77,6 +77,8 @@ class WinogradEmitter {
     products_ = reserve(kPlaces * feature_block() * p_.nr);
     quarters_ = reserve(feature_block() * kSide * tiles_pitch_);
     results_ = reserve(2 * shares_.rows * width() + 2 * p_.lanes);
+    zeros_ = reserve(g_.axes[1].in);
+    b_.CreateMemSet(scratch(zeros_, k_.i64(0)), b_.getInt8(0), g_.axes[1].in * 4, llvm::Align(64));
     int64_t parts = ceil_div(g_.features, shares_.features), blocks = ceil_div(shares_.tile_rows, shares_.rows);
     c_.kernel.tasks = g_.groups * parts * blocks;
     c_.kernel.cost = 0.25 * double(g_.groups * g_.images * g_.features * g_.in_features) * double(g_.image_size() * kSide);
@@ -129,38 +131,35 @@ class WinogradEmitter {
 
   //===-- Input -----------------------------------------------------------------------------------------------------===//
 
-  // inputs[place][channel][tile]. Vectors are neighbours in a row of tiles; what lies beyond its end is overwritten by the next row.
+  // inputs[place][channel][tile]. Vectors are neighbours in a row of tiles; what lies beyond its end is overwritten by the next row. Channel by channel, whose lines stay in L1 meanwhile:
+  // most belong to several rows.
   void transform_input(IR group) {
     const Axis &y = g_.axes[0], &x = g_.axes[1];
     int64_t down = ceil_div(y.out, 2);
-    k_.loop(k_.i64(0), rows_, [&](IR row) {
-      IR t = k_.add(first_row_, row), image = b_.CreateUDiv(t, k_.i64(down));
-      IR top = b_.CreateSub(k_.mul(b_.CreateURem(t, k_.i64(down)), 2), k_.i64(y.low));
-      IR base = k_.add(k_.mul(image, g_.in_image), k_.mul(group, g_.in_features * g_.in_feature));
-      k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), lanes_, [&](IR column) {
-        IR left = b_.CreateSub(k_.mul(column, 2), k_.i64(x.low));
-        const int64_t shifts[] = {0, lanes_, 2, lanes_ + 2};
-        IRs masks, offsets;
+    auto at = [&](IR base, IR index) { return b_.CreateGEP(b_.getFloatTy(), base, index); };
+    const int64_t shifts[] = {0, lanes_, 2, lanes_ + 2};
+    k_.loop(k_.i64(0), k_.i64(g_.in_features), [&](IR channel) {
+      IR plane = at(input_, k_.mul(k_.add(k_.mul(group, g_.in_features), channel), g_.in_feature));
+      k_.loop(k_.i64(0), rows_, [&](IR row) {
+        IR t = k_.add(first_row_, row), image = b_.CreateUDiv(t, k_.i64(down)), top = b_.CreateSub(k_.mul(b_.CreateURem(t, k_.i64(down)), 2), k_.i64(y.low));
+        IRs lines;
         for (int64_t i = 0; i < kSide; ++i) {
           IR line = k_.add(top, k_.i64(i)), inside = b_.CreateICmpULT(line, k_.i64(y.in));
-          offsets.push_back(k_.add(k_.add(base, k_.mul(line, y.in_stride)), left));
-          for (int64_t shift : shifts) {
-            IR at = k_.sequence(k_.add(left, k_.i64(shift)), lanes_);
-            masks.push_back(k_.mask(b_.CreateAnd(b_.CreateICmpULT(at, k_.splat(k_.i64(x.in), lanes_)), k_.splat(inside, lanes_)), g_.in_type));
-          }
+          lines.push_back(b_.CreateSelect(inside, at(plane, k_.add(k_.mul(image, g_.in_image), k_.mul(line, y.in_stride))), scratch(zeros_, k_.i64(0))));
         }
-        IR to = k_.add(k_.mul(row, shares_.tile_columns), column);
-        k_.loop(k_.i64(0), k_.i64(g_.in_features), [&](IR channel) {
-          IR plane = b_.CreateGEP(b_.getFloatTy(), input_, k_.mul(channel, g_.in_feature));
+        k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), lanes_, [&](IR column) {
+          IR left = b_.CreateSub(k_.mul(column, 2), k_.i64(x.low));
+          IRs masks;
+          for (int64_t shift : shifts) masks.push_back(k_.mask(b_.CreateICmpULT(k_.sequence(k_.add(left, k_.i64(shift)), lanes_), k_.splat(k_.i64(x.in), lanes_)), g_.in_type));
           std::vector<IRs> square;
-          for (int64_t i = 0; i < kSide; ++i) {
+          for (IR line : lines) {
             IRs wide;
-            for (int64_t s = 0; s < 4; ++s) wide.push_back(k_.load_masked(g_.in_type, plane, k_.add(offsets[i], k_.i64(shifts[s])), masks[4 * i + s]));
+            for (int64_t s = 0; s < 4; ++s) wide.push_back(k_.load_masked(g_.in_type, line, k_.add(left, k_.i64(shifts[s])), masks[s]));
             square.push_back({k_.every_second(wide[0], wide[1], 0), k_.every_second(wide[0], wide[1], 1), k_.every_second(wide[2], wide[3], 0), k_.every_second(wide[2], wide[3], 1)});
           }
           square = both_ways(square, [&](ArrayRef<IR> d) { return IRs{minus(d[0], d[2]), plus(d[1], d[2]), minus(d[2], d[1]), minus(d[1], d[3])}; });
-          for (int64_t place = 0; place < kPlaces; ++place)
-            write(square[place / kSide][place % kSide], input_panel(place, channel, to));
+          IR to = k_.add(k_.mul(row, shares_.tile_columns), column);
+          for (int64_t place = 0; place < kPlaces; ++place) write(square[place / kSide][place % kSide], input_panel(place, channel, to));
         });
       });
     });
@@ -305,7 +304,7 @@ class WinogradEmitter {
   int64_t rest_ = 0;           // which are so many
   int lanes_;                  // of vectors along a row of tiles
   int64_t tiles_pitch_ = 0, places_pitch_ = 0, kernels_pitch_ = 0;
-  int64_t inputs_ = 0, kernels_ = 0, products_ = 0, quarters_ = 0, results_ = 0;  // places in scratch
+  int64_t inputs_ = 0, kernels_ = 0, products_ = 0, quarters_ = 0, results_ = 0, zeros_ = 0;  // places in scratch
   IR first_row_ = nullptr, rows_ = nullptr;                                       // of the task's tiles
 };
 
