@@ -1,5 +1,7 @@
 #include "cpu/matmul.h"
 
+#include <numeric>
+
 #include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
@@ -124,10 +126,12 @@ class MatmulEmitter {
   // so that memory is read and written in order. A panel of A is what stays in L1.
   static constexpr int64_t kFewTerms = 256, kBytesOfColumns = 256 * 1024;
   bool row_by_row() const { return s_.panel_by_panel && !p_.grid && s_.k > 0 && s_.k <= kFewTerms && 2 * s_.k <= s_.m; }
-  // Or not at all, if few tiles pass it, whose rows of B are whole lines of memory.
-  static constexpr int64_t kFewTiles = 4;
+  // Or not at all: packing is worth it for many tiles, or where rows of B would throw each other out of L2, because they begin in too few of its sets.
+  static constexpr int64_t kFewTiles = 32, kFewestTiles = 4, kBytesOfWay = 64 * 1024, kWaysOfPanel = 8;
+  bool rows_of_b_collide() const { return std::min(kc_, s_.k) * std::gcd(s_.b_pitch * p_.bytes, kBytesOfWay) > kWaysOfPanel * kBytesOfWay; }
   bool reads_b(const Panels& p) const {
-    return s_.b_pitch && !p.is_end && !row_by_row() && p_.depth == 1 && k_.target.registers == 32 && s_.m <= kFewTiles * mr_ && (end_ || s_.n % nr_ == 0);
+    if (!s_.b_pitch || p.is_end || row_by_row() || p_.depth > 1 || k_.target.registers < 32 || (!end_ && s_.n % nr_)) return false;
+    return mc_ <= mr_ * (rows_of_b_collide() ? kFewestTiles : kFewTiles);
   }
   // Else, where it is only copied, the tiles of one panel pack the next one.
   bool packs_ahead() const { return !s_.pack_b && !p_.grid && s_.b_unit_n && s_.n >= nr_; }
