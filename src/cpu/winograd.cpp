@@ -22,7 +22,9 @@ struct Shares {
 
   // Transforming costs about as much as so many multiply-adds of vectors.
   Shares(const Geometry& g, const Panels& panels, int lanes) : ends(panels.ends) {
-    const double kKernel = lanes > 8 ? 4 : 8, kInput = 8, kOutput = 14;
+    constexpr double kInput = 8, kOutput = 14, kFromMemory = 10;
+    const bool are_in_memory = 36 * g.groups * g.features * g.in_features >= kBytesBeyondL2;  // as large weights are, of which a model has many
+    const double kernel = (lanes > 8 ? 4 : 8) + (are_in_memory ? kFromMemory : 0);
     auto computed = [&](int64_t n) {
       int64_t whole = n / panels.nr * panels.nr;
       return n - whole <= lanes && panels.ends && kTiles * panels.mr == lanes ? whole + (n > whole) + (n - whole) : panels.computed(n);
@@ -35,7 +37,7 @@ struct Shares {
         int64_t r = ceil_div(tile_rows, blocks), n = r * tile_columns, f = round_up(ceil_div(g.features, parts), kTiles * panels.mr);
         if (ceil_div(tile_rows, r) != blocks || (kPlaces * g.in_features * n * 4 > kLargestScratch && blocks < tile_rows)) continue;
         double near = kPlaces * k * double(n) * 4 <= 600e3 ? 1 : 1.05;  // what doesn't stay in L2
-        double task = near * double(computed(n)) * k * double(f) + kKernel * double(f) * k + kInput * k * double(n) + kOutput * double(f * n);
+        double task = near * double(computed(n)) * k * double(f) + kernel * double(f) * k + kInput * k * double(n) + kOutput * double(f * n);
         double time = double(ceil_div(g.groups * blocks * ceil_div(g.features, f), num_threads())) * task;
         if (cycles == 0 || time < cycles) cycles = time, rows = r, features = f;
       }
