@@ -2,7 +2,8 @@
 // so a weight is read once from memory, in order, transposed never, and there are no sums across a vector.
 //
 // A task has some of the rows of A and of the columns of B. For each part of K it packs its rows into panels, and lets them pass one group of columns after the other,
-// which stays in L2. Sums leave the registers with rows and columns exchanged, and are turned in squares on their way to `store`.
+// which stays in L2. Sums leave the registers with rows and columns exchanged, and are turned in squares on their way to `store`. The last rows of A, if they would leave half of a vector empty,
+// are dot products with the same columns.
 #include "cpu/matmul.h"
 
 #include "runtime/thread_pool.h"
@@ -20,7 +21,7 @@ constexpr int64_t kMostPadding = 8;
 class LinearEmitter {
  public:
   // Inside, as everywhere in Panels, what is broadcast is A and what is packed is B: t_ has rows and columns of C exchanged.
-  LinearEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), t_(exchanged(s)), p_(best_panels(c.k, t_)), end_(p_.end()) {}
+  LinearEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), dotted_(rows_for_dots(c.k, s)), t_(exchanged(s)), p_(best_panels(c.k, without_dotted())), end_(p_.end()) {}
 
   // With 16 registers it gains nothing, and pairs of bf16 are multiplied too fast for it: up to 16 rows wait for the broadcasts, more than 64 are as fast when everything is packed.
   static bool suits(KernelEmitter& k, const MatmulSpec& s) {
@@ -28,7 +29,7 @@ class LinearEmitter {
     if (s.pack_b || !s.store_vectors || s.n_run || !isa<FloatType>(s.type)) return false;
     MatmulSpec t = exchanged(s);
     Panels p(k, t);
-    if (p.grid || round_up(s.m, p.lanes) - s.m > kMostPadding) return false;
+    if (p.grid || (round_up(s.m, p.lanes) - s.m > kMostPadding && !rows_for_dots(k, s))) return false;
     return p.depth == 1 ? k.memory_type(s.b_type) == p.unit : s.k % p.depth == 0 && s.m > 16 && s.m <= 64;
   }
 
@@ -40,6 +41,7 @@ class LinearEmitter {
     panels_ = reserve(round_up(nb_, p_.nr) * height());
     sums_ = reserve(is_split() ? round_up(nb_, p_.nr) * round_up(mb_, group_) : group_ * p_.nr);
     strip_ = reserve(p_.lanes * group_);
+    dots_ = reserve(dotted_ * round_up(mb_, group_));
     IR end = k_.min(k_.end(), k_.i64(c_.kernel.tasks));  // other products of the kernel may have more
     k_.loop(k_.begin(), end, [&](IR task) {
       auto at = delinearise(k_, {t_.batch, column_blocks, row_blocks}, task);
@@ -55,6 +57,16 @@ class LinearEmitter {
     IR k0, k;          // the part of K
   };
 
+  // So many rows of A that a vector of them would be empty by half or more, if they are few beside the others.
+  static int64_t rows_for_dots(KernelEmitter& k, const MatmulSpec& s) {
+    const int64_t lanes = k.target.lanes, rest = s.m % lanes;
+    bool as_they_lie = s.a_unit_k && s.type.isF32() && s.a_type.isF32() && s.b_type.isF32();
+    return as_they_lie && s.m > kFewRows && lanes - rest > kMostPadding ? rest : 0;
+  }
+  const MatmulSpec& without_dotted() {
+    t_.n -= dotted_;
+    return t_;
+  }
   // Four vectors by six rows, or three by eight: what leaves no rows over, and the least to a narrower panel. A single vector takes eight rows, or it would wait for its sums.
   static Panels best_panels(KernelEmitter& k, const MatmulSpec& t) {
     int64_t vectors = ceil_div(t.n, Panels(k, t).lanes);
@@ -109,6 +121,7 @@ class LinearEmitter {
           k_.loop(group, end, p.mr, [&](IR m) { tile(p, at, m, n, group); });
           k_.when(is_last_part(at), [&] { write(p, at, group, b_.CreateSub(end, group), n); });
         });
+        if (dotted_) k_.when(b_.CreateICmpEQ(b_.CreateAdd(at.n0, at.n), k_.i64(t_.n)), [&] { dots(at, group, end); });
       });
     });
   }
@@ -213,16 +226,58 @@ class LinearEmitter {
     });
   }
 
+  // The rows of A beyond the vectors, by a group of columns of B: vectors along K of as many of both as registers hold, whose sums are collected in the order of C.
+  void dots(const Block& at, IR group, IR end) {
+    const int64_t most = k_.target.registers - 8, some = int64_t(1) << llvm::Log2_64(uint64_t(std::max<int64_t>(most / dotted_, 1)));
+    const int lanes = p_.lanes;
+    auto* type = p_.type;
+    auto sums_at = [&](int64_t j, IR m) { return element_of_scratch(dots_, k_.add(m, k_.i64(j * round_up(mb_, group_)))); };
+    IRs rows;
+    for (int64_t j = 0; j < dotted_; ++j) rows.push_back(b_.CreateInBoundsGEP(type, t_.b, t_.b_offset(at.batch, at.k0, k_.i64(t_.n + j))));
+    k_.loop(group, end, std::min<int64_t>(some, lanes), [&](IR m) {
+      IRs columns;
+      for (int64_t i = 0; i < std::min<int64_t>(some, lanes); ++i) columns.push_back(row(at, k_.add(m, k_.i64(i)), at.k0, true));
+      auto add = [&](IR k, ArrayRef<IR> sums, int lanes) {
+        auto load = [&](IR row) -> IR { return b_.CreateAlignedLoad(k_.vector(type, lanes), b_.CreateInBoundsGEP(type, row, k), llvm::Align(p_.bytes)); };
+        IRs x = llvm::map_to_vector(rows, load), next;
+        for (IR column : columns) {
+          IR w = load(column);
+          for (int64_t j = 0; j < dotted_; ++j) next.push_back(p_.product(x[j], w, sums[next.size()]));
+        }
+        return next;
+      };
+      IR whole = b_.CreateAnd(at.k, k_.i64(-int64_t(lanes)));
+      IRs sums(columns.size() * dotted_, llvm::Constant::getNullValue(k_.vector(type, lanes)));
+      sums = k_.sums_of(k_.loop(k_.i64(0), whole, lanes, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, lanes); }), lanes);
+      if (t_.k % lanes) sums = k_.loop(whole, at.k, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
+      auto keep = [&](bool adds) {
+        for (auto [i, sum] : llvm::enumerate(sums)) {
+          IR place = sums_at(int64_t(i) % dotted_, k_.add(m, k_.i64(int64_t(i) / dotted_)));
+          b_.CreateStore(adds ? b_.CreateFAdd(b_.CreateLoad(type, place), sum) : sum, place);
+        }
+      };
+      k_.either(is_split() ? b_.CreateICmpEQ(at.k0, k_.i64(0)) : b_.getTrue(), [&] { keep(false); }, [&] { keep(true); });
+    });
+    k_.when(is_last_part(at), [&] {
+      for (int64_t j = 0; j < dotted_; ++j)
+        k_.along(b_.CreateSub(end, group), lanes, [&](IR m, int count) {
+          IR sum = b_.CreateAlignedLoad(k_.vector(type, count), sums_at(j, k_.add(group, m)), llvm::Align(p_.bytes));
+          s_.store(at.batch, k_.i64(t_.n + j), b_.CreateAdd(at.m0, k_.add(group, m)), sum, count);
+        });
+    });
+  }
+
   static constexpr int64_t kUnrolled = 4;  // units along K
   KernelContext& c_;
   KernelEmitter& k_;
   llvm::IRBuilder<>& b_;
   const MatmulSpec& s_;
+  int64_t dotted_;  // rows of A, of which t_ does not know
   MatmulSpec t_;
   Panels p_;
   std::optional<Panels> end_;                       // of the last columns
   int64_t kc_ = 0, group_ = 0, mb_ = 0, nb_ = 0;    // elements along K, rows that stay in L2, rows and columns of a task
-  int64_t panels_ = 0, sums_ = 0, strip_ = 0;       // places in scratch
+  int64_t panels_ = 0, sums_ = 0, strip_ = 0, dots_ = 0;       // places in scratch
 };
 
 }  // namespace
