@@ -2,10 +2,11 @@
 // so a weight is read once from memory, in order, transposed never, and there are no sums across a vector.
 //
 // A task has some of the rows of A and of the columns of B. For each part of K it packs its rows into panels, and lets them pass one group of columns after the other,
-// which stays in L2. Sums leave the registers with rows and columns exchanged, and are turned in squares on their way to `store`. The last rows of A, if they would leave half of a vector empty,
+// which stays in L2. Sums leave the registers with rows and columns exchanged, and are turned in squares on their way to `store`. The last rows of A, if they would leave more than half of a vector empty,
 // are dot products with the same columns.
 #include "cpu/matmul.h"
 
+#include "llvm/ADT/bit.h"
 #include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
@@ -57,7 +58,7 @@ class LinearEmitter {
     IR k0, k;          // the part of K
   };
 
-  // So many rows of A that a vector of them would be empty by half or more, if they are few beside the others.
+  // The last rows of A, if a vector of them would be empty by more than half and they are few beside the others.
   static int64_t rows_for_dots(KernelEmitter& k, const MatmulSpec& s) {
     const int64_t lanes = k.target.lanes, rest = s.m % lanes;
     bool as_they_lie = s.a_unit_k && s.type.isF32() && s.a_type.isF32() && s.b_type.isF32();
@@ -226,41 +227,29 @@ class LinearEmitter {
     });
   }
 
-  // The rows of A beyond the vectors, by a group of columns of B: vectors along K of as many of both as registers hold, whose sums are collected in the order of C.
+  // The rows of A beyond the vectors, by a group of columns of B, as many at a time as registers hold sums; these are collected in the order of C.
   void dots(const Block& at, IR group, IR end) {
-    const int64_t most = k_.target.registers - 8, some = int64_t(1) << llvm::Log2_64(uint64_t(std::max<int64_t>(most / dotted_, 1)));
-    const int lanes = p_.lanes;
+    const int64_t some = std::min<int64_t>(llvm::bit_floor(uint64_t(24 / dotted_)), p_.lanes);
     auto* type = p_.type;
     auto sums_at = [&](int64_t j, IR m) { return element_of_scratch(dots_, k_.add(m, k_.i64(j * round_up(mb_, group_)))); };
     IRs rows;
     for (int64_t j = 0; j < dotted_; ++j) rows.push_back(b_.CreateInBoundsGEP(type, t_.b, t_.b_offset(at.batch, at.k0, k_.i64(t_.n + j))));
-    k_.loop(group, end, std::min<int64_t>(some, lanes), [&](IR m) {
+    k_.loop(group, end, some, [&](IR m) {
       IRs columns;
-      for (int64_t i = 0; i < std::min<int64_t>(some, lanes); ++i) columns.push_back(row(at, k_.add(m, k_.i64(i)), at.k0, true));
-      auto add = [&](IR k, ArrayRef<IR> sums, int lanes) {
-        auto load = [&](IR row) -> IR { return b_.CreateAlignedLoad(k_.vector(type, lanes), b_.CreateInBoundsGEP(type, row, k), llvm::Align(p_.bytes)); };
-        IRs x = llvm::map_to_vector(rows, load), next;
-        for (IR column : columns) {
-          IR w = load(column);
-          for (int64_t j = 0; j < dotted_; ++j) next.push_back(p_.product(x[j], w, sums[next.size()]));
-        }
-        return next;
-      };
-      IR whole = b_.CreateAnd(at.k, k_.i64(-int64_t(lanes)));
-      IRs sums(columns.size() * dotted_, llvm::Constant::getNullValue(k_.vector(type, lanes)));
-      sums = k_.sums_of(k_.loop(k_.i64(0), whole, lanes, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, lanes); }), lanes);
-      if (t_.k % lanes) sums = k_.loop(whole, at.k, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
+      for (int64_t i = 0; i < some; ++i) columns.push_back(row(at, k_.add(m, k_.i64(i)), at.k0, true));
+      IRs sums = p_.dots(columns, rows, at.k);
       auto keep = [&](bool adds) {
-        for (auto [i, sum] : llvm::enumerate(sums)) {
-          IR place = sums_at(int64_t(i) % dotted_, k_.add(m, k_.i64(int64_t(i) / dotted_)));
-          b_.CreateStore(adds ? b_.CreateFAdd(b_.CreateLoad(type, place), sum) : sum, place);
-        }
+        for (int64_t i = 0; i < some; ++i)
+          for (int64_t j = 0; j < dotted_; ++j) {
+            IR place = sums_at(j, k_.add(m, k_.i64(i))), sum = sums[i * dotted_ + j];
+            b_.CreateStore(adds ? b_.CreateFAdd(b_.CreateLoad(type, place), sum) : sum, place);
+          }
       };
       k_.either(is_split() ? b_.CreateICmpEQ(at.k0, k_.i64(0)) : b_.getTrue(), [&] { keep(false); }, [&] { keep(true); });
     });
     k_.when(is_last_part(at), [&] {
       for (int64_t j = 0; j < dotted_; ++j)
-        k_.along(b_.CreateSub(end, group), lanes, [&](IR m, int count) {
+        k_.along(b_.CreateSub(end, group), p_.lanes, [&](IR m, int count) {
           IR sum = b_.CreateAlignedLoad(k_.vector(type, count), sums_at(j, k_.add(group, m)), llvm::Align(p_.bytes));
           s_.store(at.batch, k_.i64(t_.n + j), b_.CreateAdd(at.m0, k_.add(group, m)), sum, count);
         });
@@ -277,7 +266,7 @@ class LinearEmitter {
   Panels p_;
   std::optional<Panels> end_;                       // of the last columns
   int64_t kc_ = 0, group_ = 0, mb_ = 0, nb_ = 0;    // elements along K, rows that stay in L2, rows and columns of a task
-  int64_t panels_ = 0, sums_ = 0, strip_ = 0, dots_ = 0;       // places in scratch
+  int64_t panels_ = 0, sums_ = 0, strip_ = 0, dots_ = 0;  // places in scratch
 };
 
 }  // namespace

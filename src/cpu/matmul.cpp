@@ -313,8 +313,9 @@ class MatmulEmitter {
   IRs dots(Panels& p, const Block& at, IR m, IR n) {
     k_.loop(k_.i64(0), parts_of(at.k), [&](IR part) { care_for_b(p, at, m, n, part); });
     const int64_t columns = s_.n % nr_;
-    IRs rows = rows_in_place(at, m), all;
-    for (int64_t first = 0; first < mr_; first += rows_of_dots()) llvm::append_range(all, dots(ArrayRef(rows).slice(first, std::min(rows_of_dots(), mr_ - first)), at.k));
+    IRs rows = rows_in_place(at, m), turned, all;
+    for (int64_t j = 0; j < columns; ++j) turned.push_back(turned_column(j, k_.i64(0)));
+    for (int64_t first = 0; first < mr_; first += rows_of_dots()) llvm::append_range(all, p_.dots(ArrayRef(rows).slice(first, std::min(rows_of_dots(), mr_ - first)), turned, at.k));
     IRs result = p.zeros();
     for (int64_t i = 0; i < mr_; ++i)
       for (int64_t j = 0; j < columns; ++j) {
@@ -322,24 +323,6 @@ class MatmulEmitter {
         row = b_.CreateInsertElement(row, all[i * columns + j], j % p.lanes);
       }
     return result;
-  }
-
-  IRs dots(ArrayRef<IR> rows, IR count) {
-    const int64_t columns = s_.n % nr_;
-    auto add = [&](IR k, ArrayRef<IR> sums, int lanes) {
-      auto load = [&](IR address) { return b_.CreateAlignedLoad(k_.vector(p_.type, lanes), address, llvm::Align(p_.bytes)); };
-      IRs x, next;
-      for (int64_t j = 0; j < columns; ++j) x.push_back(load(turned_column(j, k)));
-      for (IR row : rows) {
-        IR a = load(b_.CreateInBoundsGEP(p_.unit, row, k));
-        for (int64_t j = 0; j < columns; ++j) next.push_back(p_.product(a, x[j], sums[next.size()]));
-      }
-      return next;
-    };
-    IR whole = b_.CreateAnd(count, k_.i64(-int64_t(p_.lanes)));
-    IRs sums(rows.size() * columns, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)));
-    sums = k_.sums_of(k_.loop(k_.i64(0), whole, p_.lanes, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, p_.lanes); }), p_.lanes);
-    return k_.loop(whole, count, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
   }
 
   // What one block of K adds to a tile of C, which is written when it is complete.

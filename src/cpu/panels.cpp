@@ -237,6 +237,22 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
   k_.loop(squares, units(count), [&](IR u) { one_row_of_b(batch, n, element_at(u), end, columns_left, b_.CreateInBoundsGEP(unit, panel, k_.mul(u, nr))); });
 }
 
+IRs Panels::dots(ArrayRef<IR> rows, ArrayRef<IR> columns, IR count) {
+  auto add = [&](IR k, ArrayRef<IR> sums, int lanes) {
+    auto load = [&](IR array) -> IR { return b_.CreateAlignedLoad(k_.vector(type, lanes), b_.CreateInBoundsGEP(type, array, k), llvm::Align(bytes)); };
+    IRs y = llvm::map_to_vector(columns, load), next;
+    for (IR row : rows) {
+      IR x = load(row);
+      for (IR column : y) next.push_back(product(x, column, sums[next.size()]));
+    }
+    return next;
+  };
+  IR whole = b_.CreateAnd(count, k_.i64(-int64_t(lanes)));
+  IRs sums(rows.size() * columns.size(), llvm::Constant::getNullValue(k_.vector(type, lanes)));
+  sums = k_.sums_of(k_.loop(k_.i64(0), whole, lanes, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, lanes); }), lanes);
+  return k_.loop(whole, count, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
+}
+
 IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch) {
   return k_.loop(k_.i64(0), units(count), 1, sums, [&](IR u, ArrayRef<IR> sums) {
     IRs next, columns;

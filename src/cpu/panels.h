@@ -114,6 +114,8 @@ class Panels {
   /// sums[i][v] + sum over the `count` elements along K of a(i, k) * panel[k][v]; `a` gives the address of a unit, k counts units.
   /// Rows of the panel are `pitch` units apart, or nr.
   IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch = 0);
+  /// The sums of rows[i][k] * columns[j][k] over `count` of k, j after j for each i; addresses of what lies in memory along K, in the type of the sums.
+  IRs dots(llvm::ArrayRef<IR> rows, llvm::ArrayRef<IR> columns, IR count);
   /// Where tiles of A begin and how far they, their rows and the next ones along K are apart, in bytes.
   struct TilesOfA {
     IR first;
