@@ -22,7 +22,7 @@ constexpr int64_t kMostPadding = 8;
 class LinearEmitter {
  public:
   // Inside, as everywhere in Panels, what is broadcast is A and what is packed is B: t_ has rows and columns of C exchanged.
-  LinearEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), dotted_(rows_for_dots(c.k, s)), t_(exchanged(s)), p_(best_panels(c.k, without_dotted())), end_(p_.end()) {}
+  LinearEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), dotted_(rows_for_dots(c.k, s)), t_(with_fewer_columns(exchanged(s), dotted_)), p_(best_panels(c.k, t_)), end_(p_.end()) {}
 
   // With 16 registers it gains nothing, and pairs of bf16 are multiplied too fast for it: up to 16 rows wait for the broadcasts, more than 64 are as fast when everything is packed.
   static bool suits(KernelEmitter& k, const MatmulSpec& s) {
@@ -64,9 +64,9 @@ class LinearEmitter {
     bool as_they_lie = s.a_unit_k && s.type.isF32() && s.a_type.isF32() && s.b_type.isF32();
     return as_they_lie && s.m > kFewRows && lanes - rest > kMostPadding ? rest : 0;
   }
-  const MatmulSpec& without_dotted() {
-    t_.n -= dotted_;
-    return t_;
+  static MatmulSpec with_fewer_columns(MatmulSpec t, int64_t by) {
+    t.n -= by;
+    return t;
   }
   // Four vectors by six rows, or three by eight: what leaves no rows over, and the least to a narrower panel. A single vector takes eight rows, or it would wait for its sums.
   static Panels best_panels(KernelEmitter& k, const MatmulSpec& t) {
@@ -229,7 +229,7 @@ class LinearEmitter {
 
   // The rows of A beyond the vectors, by a group of columns of B, as many at a time as registers hold sums; these are collected in the order of C.
   void dots(const Block& at, IR group, IR end) {
-    const int64_t some = std::min<int64_t>(llvm::bit_floor(uint64_t(24 / dotted_)), p_.lanes);
+    const int64_t some = std::min<int64_t>(llvm::bit_floor(uint64_t(p_.most_sums / dotted_)), p_.lanes);
     auto* type = p_.type;
     auto sums_at = [&](int64_t j, IR m) { return element_of_scratch(dots_, k_.add(m, k_.i64(j * round_up(mb_, group_)))); };
     IRs rows;

@@ -303,7 +303,7 @@ class MatmulEmitter {
 
   // Few last columns: dot products along K with rows of A where they lie, which leave no lane idle; of so many rows at a time.
   bool by_dots(const Panels& p) const { return p.is_end && in_place_ && p_.depth == 1 && p_.type->isFloatingPointTy() && s_.n % nr_ <= p_.lanes / 2 && rows_of_dots() > 1; }
-  int64_t rows_of_dots() const { return std::min(mr_, (k_.target.registers == 32 ? 24 : 12) / (s_.n % nr_)); }
+  int64_t rows_of_dots() const { return std::min(mr_, p_.most_sums / (s_.n % nr_)); }
   IR turned_column(int64_t j, IR k) { return element_of_scratch(turned_, k_.add(k_.i64(j * kc_), k)); }
   void turn_columns(IR panel, IR count) {
     k_.loop(k_.i64(0), count, [&](IR k) {

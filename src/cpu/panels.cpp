@@ -14,22 +14,23 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   unit = depth == 2 ? k.b.getInt32Ty() : type;
   bytes = type->getScalarSizeInBits() / 8;
   lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
+  bool many = k.target.registers == 32;
+  most_sums = many ? 24 : 12;
   if ((grid = choose_grid())) {
     mr = grid->rows * grid->down, nr = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
     registers.emplace(k, grid->rows);
     return;
   }
   // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
-  bool many = k.target.registers == 32;
   mr = std::min<int64_t>(s_.m, most_rows ? most_rows : many ? 8 : 6);
-  int sums = many ? 24 : 12, most = int(sums / std::max<int64_t>(mr, many ? 4 : 3));
+  int most = int(most_sums / std::max<int64_t>(mr, many ? 4 : 3));
   auto width = [&](int v) {
     nr = v * lanes;
     return computed(s_.n);
   };
   vectors = most;
   // Two thirds of the sums at least: fewer wait for themselves, and eight by one for their loads.
-  for (int v = most - 1; v >= 1 && 3 * v * mr >= 2 * sums; --v)
+  for (int v = most - 1; v >= 1 && 3 * v * mr >= 2 * most_sums; --v)
     if (width(v) < width(vectors)) vectors = v;
   vectors = std::min<int64_t>(vectors, ceil_div(s_.n, lanes));
   nr = vectors * lanes;

@@ -83,6 +83,7 @@ class Panels {
   llvm::Type* unit;      ///< of a panel; as large as `type`
   int depth;             ///< elements along K in a unit
   int bytes, lanes, vectors;
+  int most_sums;         ///< vectors of sums that the registers hold beside operands
   int64_t mr, nr;
   bool ends;             ///< whether the last columns get a narrowed() one,
   bool is_end = false;   ///< and whether this is it

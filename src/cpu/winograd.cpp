@@ -14,6 +14,9 @@ constexpr int64_t kPlaces = 16, kSide = 4;
 constexpr int64_t kTiles = 2;  // register tiles whose features are transformed together
 constexpr int64_t kLine = 16;  // floats
 
+// Whether vectors of kernels are features by which few tiles can be multiplied.
+bool lanes_are_features(const Panels& panels, int lanes) { return kTiles * panels.mr == lanes; }
+
 // How the work is shared out: a task takes some rows of tiles (of all images, one after the other) and some features.
 struct Shares {
   int64_t tile_rows, tile_columns, rows, features;
@@ -25,9 +28,10 @@ struct Shares {
     constexpr double kInput = 8, kOutput = 14, kFromMemory = 10;
     const bool are_in_memory = 36 * g.groups * g.features * g.in_features >= kBytesBeyondL2;  // as large weights are, of which a model has many
     const double kernel = (lanes > 8 ? 4 : 8) + (are_in_memory ? kFromMemory : 0);
+    // Each of few last tiles costs one, and all of them the loads of one more.
     auto computed = [&](int64_t n) {
-      int64_t whole = n / panels.nr * panels.nr;
-      return n - whole <= lanes && panels.ends && kTiles * panels.mr == lanes ? whole + (n > whole) + (n - whole) : panels.computed(n);
+      int64_t rest = n % panels.nr;
+      return rest <= lanes && panels.ends && lanes_are_features(panels, lanes) ? n + (rest > 0) : panels.computed(n);
     };
     constexpr int64_t kLargestScratch = 4 << 20;
     tile_rows = g.images * ceil_div(g.axes[0].out, 2), tile_columns = ceil_div(g.axes[1].out, 2);
@@ -61,8 +65,7 @@ class WinogradEmitter {
  public:
   WinogradEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
       : c_(c), k_(c.k), b_(c.k.b), g_(g), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), shares_(best_shares(g, c.k, spec_)), p_(c.k, spec_, 0, shares_.ends), lanes_(p_.narrowed(shares_.tile_columns).lanes) {
-    int64_t tiles = shares_.rows * shares_.tile_columns;
-    rest_ = tiles < p_.nr ? tiles : tiles % p_.nr;
+    rest_ = shares_.rows * shares_.tile_columns % p_.nr;
     if (rest_ && p_.ends) end_.emplace(p_.narrowed(rest_));
   }
 
@@ -219,7 +222,7 @@ class WinogradEmitter {
   void multiply(Panels& p, IR tile) {
     k_.loop(k_.i64(0), k_.i64(kPlaces), [&](IR place) {
       IR panel = scratch(inputs_, k_.add(k_.mul(place, places_pitch_), tile));
-      if (p.vectors == 1 && lanes_are_features()) return multiply_few(p, place, panel);
+      if (p.vectors == 1 && lanes_are_features(p, k_.target.lanes)) return multiply_few(p, place, panel);
       for (int64_t half = 0; half < kTiles; ++half) {
         IRs sums = p.multiply([&](int64_t i, IR channel) { return kernel_panel(place, channel, half * p.mr + i); }, panel, k_.i64(g_.in_features), p.zeros(), tiles_pitch_);
         IR to = scratch(products_, k_.mul(k_.add(k_.mul(place, kTiles), k_.i64(half)), p.mr * p.nr));
@@ -237,7 +240,6 @@ class WinogradEmitter {
     });
   }
   // Few tiles: vectors of features by each of them, turned into rows of tiles.
-  bool lanes_are_features() const { return feature_block() == k_.target.lanes; }
   void multiply_few(Panels& p, IR place, IR panel) {
     const int lanes = k_.target.lanes;
     auto* vector = k_.vector(b_.getFloatTy(), lanes);
