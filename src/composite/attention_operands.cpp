@@ -131,7 +131,7 @@ std::string AttentionPattern::find_scale() {
   if (factor(values().value, value_.value) != 1) return "the values are scaled";
   double product = 0;
   Sampler sampler(2);
-  sampler.set(first_.getResult(), [&](int64_t) { return product; });
+  sampler.vary(first_.getResult(), [&](int64_t) { return product; });
   std::optional<double> slope;
   int64_t total = batches_ * heads_;
   for (int64_t n : probes(total))

@@ -51,12 +51,12 @@ class ChannelGradientSearch {
         if (cut.size() != 2 || llvm::is_contained(cut, v)) continue;
         if (!llvm::all_of(cut, [&](Value u) { return is_float(u) && size_of(u) == size_of(v) && type_of(u).getElementType() == type_of(v).getElementType(); })) continue;
         SmallVector<Value> vectors;
-        int64_t count = 1;
-        if (!read(v, cut, vectors, count) || count < 2 || count > kLargest) continue;
+        SmallVector<int64_t> sums;
+        if (!read(v, cut, vectors, sums) || sums.size() < 2 || !llvm::all_equal(sums) || sums[0] > kLargest) continue;
         size_t structure = llvm::hash_combine(structure_of(v, cut), structure_of(root_->getOperand(0), cut));
         if (memory_.misses.contains(structure)) continue;
         for (size_t k : {0, 1})
-          if (auto found = match(v, cut[k], cut[1 - k], vectors, count)) return found;
+          if (auto found = match(v, cut[k], cut[1 - k], vectors, sums[0])) return found;
         memory_.misses.try_emplace(structure);
       }
     }
@@ -79,8 +79,8 @@ class ChannelGradientSearch {
     return memory_.from_full[{v, size}] = result;
   }
 
-  // What the region reads besides, and the sizes of what it sums up.
-  bool read(Value v, ArrayRef<Value> cut, SmallVector<Value>& vectors, int64_t& count) {
+  // What the region reads besides, and the sizes of what it sums up, of which a norm has one.
+  bool read(Value v, ArrayRef<Value> cut, SmallVector<Value>& vectors, SmallVector<int64_t>& sums) {
     SmallVector<Value> work{v};
     DenseSet<Value> seen;
     bool has_root = false;
@@ -95,7 +95,7 @@ class ChannelGradientSearch {
         vectors.push_back(u);
         continue;
       }
-      if (isa<ReduceOp>(op)) count = std::max(count, size_of(op->getOperand(0)) / std::max<int64_t>(1, size_of(u)));
+      if (int64_t size = terms_of_sum(op); size > 1) sums.push_back(size);
       work.append(op->operand_begin(), op->operand_end());
     }
     return has_root && vectors.size() <= 1;

@@ -16,6 +16,10 @@ namespace {
 bool is_step(Operation* op) { return is_pointwise(op) || is_layout(op) || isa<ReduceOp>(op); }
 }  // namespace
 
+int64_t terms_of_sum(Operation* op) {
+  return isa<ReduceOp>(op) ? type_of(op->getOperand(0)).getNumElements() / std::max<int64_t>(1, type_of(op->getResult(0)).getNumElements()) : 1;
+}
+
 std::string ChannelNorm::describe() const {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -70,6 +74,7 @@ double distance(const ChannelNorm& norm) {
     double expected = (x - mean) / std::sqrt(variance + norm.eps) * (norm.weight ? s.get(norm.weight, c) : 1) + (norm.bias ? s.get(norm.bias, c) : 0);
     double found = s.get(norm.y, at), off = std::fabs(found - expected) / std::max(0.1, std::fabs(expected));
     worst = std::isnan(off) || s.exhausted() ? INFINITY : std::max(worst, off);
+    if (worst > kNearNorm) break;
   }
   return worst;
 }
@@ -132,7 +137,7 @@ class ChannelSearch {
     return all;
   }
 
-  // Vectors that the region reads, and the sizes of what it sums up.
+  // Vectors that the region reads, and the sizes of what it sums up, of which a norm has one.
   bool read(Value x, Value y, SmallVector<Value>& vectors, SmallVector<int64_t>& sums) {
     SmallVector<Value> work{y};
     DenseSet<Value> seen;
@@ -150,9 +155,9 @@ class ChannelSearch {
         vectors.push_back(v);
         continue;
       }
-      if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      if (isa<ReduceOp>(op)) {
         if (!is_float(op->getOperand(0))) return false;
-        sums.push_back(type_of(op->getOperand(0)).getNumElements() / std::max<int64_t>(1, type_of(v).getNumElements()));
+        if (int64_t size = terms_of_sum(op); size > 1) sums.push_back(size);
       }
       work.append(op->operand_begin(), op->operand_end());
     }
@@ -196,7 +201,7 @@ class ChannelSearch {
       ChannelNorm norm;
       norm.x = x, norm.y = y, norm.channel = channel;
       if (sums.empty()) add_with_given_statistics(norm, vectors, all);
-      else add_with_own_statistics(norm, vectors, *llvm::max_element(sums), all);
+      else if (sums.size() > 1 && llvm::all_equal(sums)) add_with_own_statistics(norm, vectors, sums[0], all);  // mean and variance
     }
     return all;
   }

@@ -26,6 +26,8 @@ struct ChannelNorm {
   std::string name() const { return kind == Group ? "aten.group_norm" : "aten.batch_norm"; }
   std::string describe() const;
 };
+/// How many elements each element of a reduction is made of; 1 of other operations.
+int64_t terms_of_sum(mlir::Operation* op);
 /// The places that share a place's mean and variance.
 void for_each_place(const ChannelNorm& norm, mlir::ArrayRef<int64_t> at, const std::function<void(mlir::ArrayRef<int64_t>)>& visit);
 /// `v` in y's shape, channels in dimension 1.

@@ -84,12 +84,25 @@ Sampler::Field Sampler::random(Value v, double scale) {
 }
 
 double Sampler::get(Value v, int64_t linear) {
-  if (auto field = fields_.find(v); field != fields_.end()) return field->second(linear);
+  if (auto field = fields_.find(v); field != fields_.end()) {
+    depends_ |= v == varying_;
+    return field->second(linear);
+  }
   auto& row = known_[v];
   if (auto it = row.find(linear); it != row.end()) return it->second;
+  if (varying_) {
+    auto& other = dependent_[v];
+    if (auto it = other.find(linear); it != other.end()) {
+      depends_ = true;
+      return it->second;
+    }
+  }
   if (++spent_ > kBudget) return NAN;
+  bool before = std::exchange(depends_, false);
   double result = compute(v, linear);
-  return known_[v][linear] = result;
+  (depends_ ? dependent_ : known_)[v][linear] = result;
+  depends_ |= before;
+  return result;
 }
 
 double Sampler::leaf(Value v, int64_t linear) {

@@ -21,13 +21,15 @@ class Sampler {
   using Field = std::function<double(int64_t)>;
   explicit Sampler(unsigned seed) : seed_(seed) {}
   void set(mlir::Value v, Field field) { fields_[v] = std::move(field); }
+  /// One whose numbers change: after each change, forget().
+  void vary(mlir::Value v, Field field) { set(v, std::move(field)), varying_ = v; }
   /// A number around 0 for each element of a float, bits for a bool, small numbers for integers.
   Field random(mlir::Value v, double scale = 1);
   /// The element of `v`, or NaN when it takes more than the budget of operations.
   double get(mlir::Value v, int64_t linear);
   double get(mlir::Value v, mlir::ArrayRef<int64_t> at) { return get(v, ravel(at, type_of(v).getShape())); }
-  /// Computes anew what depends on fields that have changed.
-  void forget() { known_.clear(), spent_ = 0; }
+  /// Computes anew what depends on the value that varies.
+  void forget() { dependent_.clear(), spent_ = 0; }
   /// Values that were taken as random.
   const llvm::SmallVector<mlir::Value>& leaves() const { return leaves_; }
   bool exhausted() const { return spent_ > kBudget; }
@@ -45,7 +47,10 @@ class Sampler {
   unsigned seed_;
   int64_t spent_ = 0;
   llvm::DenseMap<mlir::Value, Field> fields_;
-  llvm::DenseMap<mlir::Value, llvm::DenseMap<int64_t, double>> known_;
+  using Numbers = llvm::DenseMap<mlir::Value, llvm::DenseMap<int64_t, double>>;
+  Numbers known_, dependent_;  // the latter from the value that varies
+  mlir::Value varying_;
+  bool depends_ = false;  // whether what is being computed does so far
   llvm::SmallVector<mlir::Value> leaves_;
 };
 
