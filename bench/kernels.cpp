@@ -247,6 +247,8 @@ std::vector<Kernel> kernels() {
         for (int k : {768, 3072}) all.push_back(matmul(m, n, k, transposed));
     for (int m : {1, 2, 4, 8, 16, 32, 64})
       for (auto [n, k] : {std::pair{768, 768}, {3072, 768}, {768, 3072}, {50257, 768}}) all.push_back(matmul(m, n, k, transposed));
+    for (int m : {32, 128, 512})  // small models
+      for (auto [n, k] : {std::pair{256, 256}, {1024, 256}, {256, 1024}, {384, 384}, {1536, 384}, {384, 1536}, {512, 784}}) all.push_back(matmul(m, n, k, transposed));
     for (int m : {50, 197, 257})  // patches of an image
       for (auto [n, k] : {std::pair{768, 768}, {3072, 768}, {768, 3072}}) all.push_back(matmul(m, n, k, transposed));
   }

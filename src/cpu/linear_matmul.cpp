@@ -14,8 +14,11 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 
-// Below, packing A or turning the sums takes too large a part of the time; for few rows packing B does as well.
-constexpr int64_t kLeastDepth = 192, kLeastDepthOfFewRows = 64, kFewRows = 32, kLeastColumns = 64;
+// Sums are turned, which takes the more time the fewer terms they have, where otherwise B would be packed, which takes the more the fewer rows share it: up to kManyRows, of which
+// a block has no more. And all of A is packed, which few columns do not pay for: by many rows they are multiplied with A in place.
+constexpr int64_t kLeastDepth = 64, kManyRows = 256, kLeastColumns = 64, kFewColumns = 256, kRowsInPlace = 128;
+int64_t least_depth(int64_t rows) { return std::max(kLeastDepth, std::min(rows, kManyRows) * 7 / 4); }
+constexpr int64_t kFewRows = 32;  // so few are never dot products
 // Vectors hold as many rows as they have lanes: how many of them may be nobody's.
 constexpr int64_t kMostPadding = 8;
 
@@ -26,7 +29,7 @@ class LinearEmitter {
 
   // With 16 registers it gains nothing, and pairs of bf16 are multiplied too fast for it: up to 16 rows wait for the broadcasts, more than 64 are as fast when everything is packed.
   static bool suits(KernelEmitter& k, const MatmulSpec& s) {
-    if (!s.b_unit_k || s.k < (s.m > kFewRows ? kLeastDepth : kLeastDepthOfFewRows) || s.n < kLeastColumns || s.m <= 8 || k.target.registers < 32) return false;
+    if (!s.b_unit_k || s.k < least_depth(s.m) || s.n < kLeastColumns || (s.n <= kFewColumns && s.m >= kRowsInPlace) || s.m <= 8 || k.target.registers < 32) return false;
     if (s.pack_b || !s.store_vectors || s.n_run || !isa<FloatType>(s.type)) return false;
     MatmulSpec t = exchanged(s);
     Panels p(k, t);
@@ -88,13 +91,14 @@ class LinearEmitter {
     int64_t threads = c_.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1, most_columns = 512, most_rows = is_split() ? 1024 : 4096;
     double best = 0;
     each_division(t_.n, most_columns, p_.nr, 2 * threads, [&](int64_t nb) {
-      each_division(t_.m, most_rows, group_, 2 * threads, [&](int64_t mb) {
+      each_division(t_.m, most_rows, unit, 2 * threads, [&](int64_t mb) {
         int64_t tasks = t_.batch * ceil_div(t_.m, mb) * ceil_div(t_.n, nb);
         double columns = double(std::min(nb, t_.n)), rows = double(std::min(mb, t_.m));
         double time = (double(ceil_div(tasks, threads)) + (threads > 1 ? 0.05 : 0)) * ((columns + kReading) * rows + kPacking * columns);
         if (!nb_ || time < best) best = time, nb_ = nb, mb_ = mb;
       });
     });
+    group_ = equal_part(mb_, group_, unit);
   }
   bool is_split() const { return t_.k > kc_; }
   int64_t height() const { return p_.padded(kc_) / p_.depth; }  // of a panel, in units
