@@ -190,11 +190,14 @@ def gpt2_train(batch=1, tokens=128, layers=12):
     return Work(model, (ids,), lambda logits, ids: F.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten()), (ids,))
 
 
+def mlp_model():
+    nn = torch.nn
+    return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+
+
 @row("MLP 784-512-512-10 training step, {batch}", 1e-5, training=True)
 def mlp_train(batch=128):
-    nn = torch.nn
-    model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
-    return Work(model, (torch.randn(batch, 784),), F.cross_entropy, (torch.randint(0, 10, (batch,)),))
+    return Work(mlp_model(), (torch.randn(batch, 784),), F.cross_entropy, (torch.randint(0, 10, (batch,)),))
 
 
 # Other architectures, so that nothing is tuned to the rows above.
@@ -227,6 +230,24 @@ def mobilenet(batch=1, size=224):
 @row("SegFormer-b0 inference, {batch}×{size}²", 1e-4, other=True)
 def segformer(batch=1, size=224):
     return image_model("SegformerModel", "SegformerConfig", "last_hidden_state", batch, size)
+
+
+@row("MiniLM (BERT of 384 channels, 6 layers), {batch}×{tokens}", 1e-4, other=True)
+def minilm(batch=1, tokens=128):
+    import transformers
+
+    config = transformers.BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
+    return Work(Pick(transformers.BertModel(config), "last_hidden_state"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+
+
+@row("ConvNeXtV2-tiny inference, {batch}×{size}²", 1e-4, other=True)
+def convnextv2(batch=1, size=224):
+    return image_model("ConvNextV2Model", "ConvNextV2Config", "last_hidden_state", batch, size)
+
+
+@row("MLP 784-512-512-10 inference, {batch}", 1e-4, other=True)
+def mlp(batch=32):
+    return Work(mlp_model(), (torch.randn(batch, 784),))
 
 
 @row("T5-base encoder, {batch}×{tokens}", 1e-4, other=True)
