@@ -52,7 +52,7 @@ class ChannelGradientSearch {
         if (!llvm::all_of(cut, [&](Value u) { return is_float(u) && size_of(u) == size_of(v) && type_of(u).getElementType() == type_of(v).getElementType(); })) continue;
         SmallVector<Value> vectors;
         SmallVector<int64_t> sums;
-        if (!read(v, cut, vectors, sums) || sums.size() < 2 || !llvm::all_equal(sums) || sums[0] > kLargest) continue;
+        if (!read(v, cut, vectors, sums) || !may_be_of_norm(sums) || sums[0] > kLargest) continue;
         size_t structure = llvm::hash_combine(structure_of(v, cut), structure_of(root_->getOperand(0), cut));
         if (memory_.misses.contains(structure)) continue;
         for (size_t k : {0, 1})
@@ -79,7 +79,7 @@ class ChannelGradientSearch {
     return memory_.from_full[{v, size}] = result;
   }
 
-  // What the region reads besides, and the sizes of what it sums up, of which a norm has one.
+  // What the region reads besides, and how many terms its sums have.
   bool read(Value v, ArrayRef<Value> cut, SmallVector<Value>& vectors, SmallVector<int64_t>& sums) {
     SmallVector<Value> work{v};
     DenseSet<Value> seen;

@@ -20,6 +20,8 @@ int64_t terms_of_sum(Operation* op) {
   return isa<ReduceOp>(op) ? type_of(op->getOperand(0)).getNumElements() / std::max<int64_t>(1, type_of(op->getResult(0)).getNumElements()) : 1;
 }
 
+bool may_be_of_norm(ArrayRef<int64_t> terms) { return terms.size() > 1 && llvm::all_equal(terms); }
+
 std::string ChannelNorm::describe() const {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -137,7 +139,7 @@ class ChannelSearch {
     return all;
   }
 
-  // Vectors that the region reads, and the sizes of what it sums up, of which a norm has one.
+  // Vectors that the region reads, and how many terms its sums have.
   bool read(Value x, Value y, SmallVector<Value>& vectors, SmallVector<int64_t>& sums) {
     SmallVector<Value> work{y};
     DenseSet<Value> seen;
@@ -201,7 +203,7 @@ class ChannelSearch {
       ChannelNorm norm;
       norm.x = x, norm.y = y, norm.channel = channel;
       if (sums.empty()) add_with_given_statistics(norm, vectors, all);
-      else if (sums.size() > 1 && llvm::all_equal(sums)) add_with_own_statistics(norm, vectors, sums[0], all);  // mean and variance
+      else if (may_be_of_norm(sums)) add_with_own_statistics(norm, vectors, sums[0], all);
     }
     return all;
   }

@@ -28,6 +28,8 @@ struct ChannelNorm {
 };
 /// How many elements each element of a reduction is made of; 1 of other operations.
 int64_t terms_of_sum(mlir::Operation* op);
+/// Whether sums of so many terms may be a norm's or its gradient's: at least two (mean and variance), over equally many.
+bool may_be_of_norm(mlir::ArrayRef<int64_t> terms);
 /// The places that share a place's mean and variance.
 void for_each_place(const ChannelNorm& norm, mlir::ArrayRef<int64_t> at, const std::function<void(mlir::ArrayRef<int64_t>)>& visit);
 /// `v` in y's shape, channels in dimension 1.

@@ -14,8 +14,8 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 
-// Sums are turned, which takes the more time the fewer terms they have, where otherwise B would be packed, which takes the more the fewer rows share it: up to kManyRows, of which
-// a block has no more. And all of A is packed, which few columns do not pay for: by many rows they are multiplied with A in place.
+// Sums are turned, which takes the more time the fewer terms they have, where otherwise B would be packed, which takes the more the fewer rows share it: by more than
+// kManyRows it costs next to nothing (fitted to products of 49 to 3136 rows on a Zen 5). And all of A is packed, which few columns do not pay for: by many rows they are multiplied with A in place.
 constexpr int64_t kLeastDepth = 64, kManyRows = 256, kLeastColumns = 64, kFewColumns = 256, kRowsInPlace = 128;
 int64_t least_depth(int64_t rows) { return std::max(kLeastDepth, std::min(rows, kManyRows) * 7 / 4); }
 constexpr int64_t kFewRows = 32;  // so few are never dot products
@@ -84,8 +84,7 @@ class LinearEmitter {
   void choose_blocks() {
     kc_ = equal_part(t_.k, 1024, kUnrolled * p_.depth);
     // Rows that stay in L2, whose sums are turned in whole squares.
-    int64_t unit = std::lcm(p_.mr, int64_t(p_.lanes)), bytes = 288 << 10;
-    group_ = std::clamp(bytes / (kc_ / p_.depth * p_.bytes) / unit * unit, unit, round_up(t_.m, unit));
+    int64_t unit = std::lcm(p_.mr, int64_t(p_.lanes)), bytes = 288 << 10, most_in_l2 = bytes / (kc_ / p_.depth * p_.bytes) / unit * unit;
     // Each task packs its columns, and reads its rows from memory once for all its columns.
     constexpr double kPacking = 12, kReading = 24;
     int64_t threads = c_.kernel.cost >= Kernel::kParallelCost ? num_threads() : 1, most_columns = 512, most_rows = is_split() ? 1024 : 4096;
@@ -98,7 +97,7 @@ class LinearEmitter {
         if (!nb_ || time < best) best = time, nb_ = nb, mb_ = mb;
       });
     });
-    group_ = equal_part(mb_, group_, unit);
+    group_ = equal_part(mb_, most_in_l2, unit);
   }
   bool is_split() const { return t_.k > kc_; }
   int64_t height() const { return p_.padded(kc_) / p_.depth; }  // of a panel, in units

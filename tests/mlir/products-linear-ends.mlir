@@ -4,7 +4,7 @@
 // RUN: env CRESSET_GUARD=end CRESSET_SCRATCH=nan cresset-run --compare --tolerance=9e-5 %s
 
 func.func @main(
-    %a0: tensor<49x1030xf32>, %b0: tensor<70x1030xf32>,
+    %a0: tensor<49x2050xf32>, %b0: tensor<70x2050xf32>,
     %a1: tensor<197x768xf32>, %b1: tensor<259x768xf32>,
     %a2: tensor<50x200xf32>, %b2: tensor<130x200xf32>,
     %a3: tensor<55x195xf32>, %b3: tensor<72x195xf32>,
@@ -14,7 +14,7 @@ func.func @main(
     %a7: tensor<33x193xf32>, %b7: tensor<100x193xf32>,
     %a8: tensor<50x2000xf32>, %b8: tensor<70x2000xf32>, %c: tensor<259xf32>) -> (
     tensor<49x70xf32>, tensor<197x259xf32>, tensor<50x130xf32>, tensor<55x72xf32>, tensor<257x259xf32>, tensor<2x36x64xf32>, tensor<119x96xf32>, tensor<33x100xf32>, tensor<50x70xf32>) {
-  %y0 = stablehlo.dot_general %a0, %b0, contracting_dims = [1] x [1] : (tensor<49x1030xf32>, tensor<70x1030xf32>) -> tensor<49x70xf32>
+  %y0 = stablehlo.dot_general %a0, %b0, contracting_dims = [1] x [1] : (tensor<49x2050xf32>, tensor<70x2050xf32>) -> tensor<49x70xf32>
   %y1 = stablehlo.dot_general %a1, %b1, contracting_dims = [1] x [1] : (tensor<197x768xf32>, tensor<259x768xf32>) -> tensor<197x259xf32>
   %y2 = stablehlo.dot_general %a2, %b2, contracting_dims = [1] x [1] : (tensor<50x200xf32>, tensor<130x200xf32>) -> tensor<50x130xf32>
   %y3 = stablehlo.dot_general %a3, %b3, contracting_dims = [1] x [1] : (tensor<55x195xf32>, tensor<72x195xf32>) -> tensor<55x72xf32>
