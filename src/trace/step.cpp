@@ -25,6 +25,7 @@
 #include "llvm/Support/SaveAndRestore.h"
 #include "llvm/Support/raw_ostream.h"
 #include "runtime/environment.h"
+#include "runtime/thread_pool.h"
 #include "trace/capture.h"
 #include "trace/cell.h"
 #include "trace/composite.h"
@@ -106,7 +107,7 @@ std::string difference(const std::vector<std::string>& lines) {
   if (best < lines.size() && best < nearest->lines.size()) out << nearest->lines[best] << " became " << lines[best];
   else if (best < lines.size()) out << "it goes on with " << lines[best];
   else if (best < nearest->lines.size()) out << "it ends before " << nearest->lines[best];
-  else out << "other results are wanted, or other buffers may be overwritten";
+  else out << "other results are wanted, other buffers may be overwritten, or there are more or fewer threads";
   return out.str();
 }
 
@@ -250,8 +251,9 @@ Graph make_graph(const std::vector<Value>& outputs) {
 
 namespace {
 
+// A kernel is divided for the threads that it was compiled for.
 std::string key_of(const Graph& graph) {
-  std::string hash = graph.hash;
+  std::string hash = graph.hash + "," + std::to_string(num_threads());
   for (int a : graph.aliased) hash += "," + std::to_string(a);
   return hash;
 }

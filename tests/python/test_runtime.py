@@ -139,6 +139,23 @@ def test_threads_are_pytorchs():
     assert run(script, OMP_NUM_THREADS="1", CRESSET_THREADS="3").startswith("3 ")
 
 
+def test_programs_are_divided_for_the_threads_there_are():
+    """What was compiled for one thread is compiled anew for two, once, on the device and where Dynamo traces."""
+    script = """
+    import torch, torch_cresset
+    a, b = torch.randn(256, 256), torch.randn(256, 256)
+    on_device, compiled = [t.to("cresset") for t in (a, b)], torch.compile(lambda a, b: a.t() @ b, backend="cresset")
+    def programs(product, expected):
+        before = torch_cresset.counters().get("cresset.compile", 0)
+        torch.testing.assert_close(product().cpu(), expected, rtol=1e-4, atol=1e-4)
+        return torch_cresset.counters().get("cresset.compile", 0) - before
+    for n in (1, 2, 2, 1):
+        torch.set_num_threads(n)
+        print(programs(lambda: torch.mm(*on_device), a @ b), programs(lambda: compiled(a, b), a.t() @ b))
+    """
+    assert run(script, OMP_NUM_THREADS="1", CRESSET_THREADS="").split("\n")[:4] == ["1 1", "1 1", "0 0", "0 0"]
+
+
 def test_nothing_is_read_before_it_is_written():
     """Every kind of kernel with its memory filled with nan before: results are the CPU's."""
     script = """
