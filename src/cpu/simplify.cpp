@@ -276,6 +276,51 @@ Value simplify_dot(DotGeneralOp op, PatternRewriter& r) {
   return dot(widened(x), widened(y));
 }
 
+// The dimensions of a transposed array that a reshape makes the dimension `dim`, but those of size 1.
+struct Factors {
+  TransposeOp transpose;
+  SmallVector<int64_t> dims;
+  SmallVector<int64_t> sources() {
+    return llvm::map_to_vector(dims, [&](int64_t d) { return transpose.getPermutation()[d]; });
+  }
+  SmallVector<int64_t> sizes() {
+    return llvm::map_to_vector(dims, [&](int64_t d) { return shaped(transpose).getDimSize(d); });
+  }
+};
+std::optional<Factors> factors_of(Value v, int64_t dim) {
+  auto reshape = v.getDefiningOp<ReshapeOp>();
+  auto transpose = reshape ? reshape.getOperand().getDefiningOp<TransposeOp>() : TransposeOp();
+  if (!transpose) return std::nullopt;
+  auto shape = shaped(v).getShape();
+  int64_t begin = product(shape.take_front(dim)), end = begin * shape[dim], before = 1;
+  Factors f{transpose, {}};
+  for (auto [d, size] : llvm::enumerate(shaped(transpose).getShape())) {
+    if (size == 1) continue;
+    if (before >= begin && before < end) f.dims.push_back(int64_t(d));
+    else if (before < begin && before * size > begin) return std::nullopt;  // it belongs to two
+    before *= size;
+    if (!f.dims.empty() && f.dims.back() == int64_t(d) && before > end) return std::nullopt;
+  }
+  return f;
+}
+
+// In which order terms are added is free: as both operands have them in memory, if an einsum has reordered both. Else its weights are transposed in every call.
+Value order_terms(DotGeneralOp op, PatternRewriter& r) {
+  auto dims = op.getDotDimensionNumbers();
+  if (dims.getLhsContractingDimensions().size() != 1) return {};
+  auto x = factors_of(op.getLhs(), dims.getLhsContractingDimensions()[0]), y = factors_of(op.getRhs(), dims.getRhsContractingDimensions()[0]);
+  if (!x || !y || x->sizes() != y->sizes()) return {};
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, y->dims.size()));
+  llvm::sort(order, [&](size_t a, size_t b) { return y->sources()[a] < y->sources()[b]; });
+  if (llvm::is_sorted(order) || !llvm::is_sorted(llvm::map_range(order, [&](size_t i) { return x->sources()[i]; }))) return {};
+  auto ordered = [&](Value v, Factors& f) -> Value {
+    auto permutation = llvm::to_vector(f.transpose.getPermutation());
+    for (auto [d, i] : llvm::zip(f.dims, order)) permutation[d] = f.sources()[i];
+    return ReshapeOp::create(r, op.getLoc(), v.getType(), TransposeOp::create(r, op.getLoc(), f.transpose.getOperand(), permutation));
+  };
+  return DotGeneralOp::create(r, op.getLoc(), op.getType(), ordered(op.getLhs(), *x), ordered(op.getRhs(), *y), dims, op.getPrecisionConfigAttr());
+}
+
 // The exponents that eager PyTorch computes by multiplication as well.
 Value simplify_power(PowOp op, PatternRewriter& r) {
   auto exponent = number(op.getRhs());
@@ -522,6 +567,7 @@ void simplify(ModuleOp module) {
   rule(pad_in_convolution);
   rule(simplify_convolution);
   rule(simplify_dot);
+  rule(order_terms);
   rule(simplify_scatter);
   rule(matrix_on_the_left);
   rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction>(context);
