@@ -232,6 +232,14 @@ def segformer(batch=1, size=224):
     return image_model("SegformerModel", "SegformerConfig", "last_hidden_state", batch, size)
 
 
+@row("XLNet, 6 layers, {batch}×{tokens}", 1e-4, other=True)
+def xlnet(batch=1, tokens=128):
+    import transformers
+
+    config = transformers.XLNetConfig(d_model=768, n_layer=6, n_head=12, d_inner=3072)
+    return Work(Pick(transformers.XLNetModel(config), "last_hidden_state"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+
+
 @row("MiniLM (BERT of 384 channels, 6 layers), {batch}×{tokens}", 1e-4, other=True)
 def minilm(batch=1, tokens=128):
     import transformers

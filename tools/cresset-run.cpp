@@ -20,16 +20,17 @@ using cresset::interpreter::Number;
 using cresset::interpreter::Tensor;
 using cresset::interpreter::Tensors;
 
-llvm::cl::opt<std::string> path(llvm::cl::Positional, llvm::cl::desc("FILE.mlir"), llvm::cl::init("-"));
-llvm::cl::opt<unsigned> seed("seed", llvm::cl::desc("of the inputs"), llvm::cl::init(0));
-llvm::cl::opt<int> repeat("repeat", llvm::cl::desc("runs; with more than one the fastest time is printed"), llvm::cl::init(1));
-llvm::cl::opt<std::string> cpu("cpu", llvm::cl::desc("amx, avx512, avx2 or baseline"));
-llvm::cl::opt<bool> assembly("assembly", llvm::cl::desc("print the kernels' instructions in place of running; --cpu may name what this machine lacks"));
-llvm::cl::opt<int> elements("elements", llvm::cl::desc("printed of each result; -1 for all"), llvm::cl::init(8));
-llvm::cl::opt<bool> interpret("interpret", llvm::cl::desc("with the reference interpreter instead of the compiler"));
-llvm::cl::opt<bool> compare("compare", llvm::cl::desc("compiled with interpreted results: the largest error of each; exit code 1 beyond the tolerance"));
-llvm::cl::opt<double> tolerance("tolerance", llvm::cl::desc("of --compare, relative to 1 + |expected|; by default by the element type"), llvm::cl::init(-1));
-llvm::cl::opt<std::string> function("function", llvm::cl::desc("that --interpret runs"), llvm::cl::init("main"));
+llvm::cl::OptionCategory ours("Options");  // beside which LLVM has a thousand
+llvm::cl::opt<std::string> path(llvm::cl::Positional, llvm::cl::cat(ours), llvm::cl::desc("FILE.mlir"), llvm::cl::init("-"));
+llvm::cl::opt<unsigned> seed("seed", llvm::cl::cat(ours), llvm::cl::desc("of the inputs"), llvm::cl::init(0));
+llvm::cl::opt<int> repeat("repeat", llvm::cl::cat(ours), llvm::cl::desc("runs; with more than one the fastest time is printed"), llvm::cl::init(1));
+llvm::cl::opt<std::string> cpu("cpu", llvm::cl::cat(ours), llvm::cl::desc("amx, avx512, avx2 or baseline"));
+llvm::cl::opt<bool> assembly("assembly", llvm::cl::cat(ours), llvm::cl::desc("print the kernels' instructions in place of running; --cpu may name what this machine lacks"));
+llvm::cl::opt<int> elements("elements", llvm::cl::cat(ours), llvm::cl::desc("printed of each result; -1 for all"), llvm::cl::init(8));
+llvm::cl::opt<bool> interpret("interpret", llvm::cl::cat(ours), llvm::cl::desc("with the reference interpreter instead of the compiler"));
+llvm::cl::opt<bool> compare("compare", llvm::cl::cat(ours), llvm::cl::desc("compiled with interpreted results: the largest error of each; exit code 1 beyond the tolerance"));
+llvm::cl::opt<double> tolerance("tolerance", llvm::cl::cat(ours), llvm::cl::desc("of --compare, relative to 1 + |expected|; by default by the element type"), llvm::cl::init(-1));
+llvm::cl::opt<std::string> function("function", llvm::cl::cat(ours), llvm::cl::desc("that --interpret runs"), llvm::cl::init("main"));
 
 // Normal floats, small integers, random bools.
 Tensor random_input(mlir::RankedTensorType type, std::mt19937& generator) {
@@ -116,7 +117,8 @@ Tensors run_compiled(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs, llvm:
 
 int main(int argc, char** argv) {
   llvm::InitLLVM init(argc, argv);
-  llvm::cl::ParseCommandLineOptions(argc, argv, "Runs a StableHLO module on the CPU\n");
+  llvm::cl::HideUnrelatedOptions(ours);
+  llvm::cl::ParseCommandLineOptions(argc, argv, "Runs a StableHLO module on the CPU, on CRESSET_THREADS threads or on all cores\n");
   mlir::MLIRContext context;
   context.loadDialect<mlir::func::FuncDialect, mlir::stablehlo::StableHLODialect, mlir::chlo::CHLODialect>();
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context);

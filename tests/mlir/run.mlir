@@ -2,6 +2,12 @@
 // RUN: cresset-run --cpu=baseline %s > %t.baseline
 // RUN: cresset-run %s | FileCheck %s
 // RUN: cat %t.baseline | FileCheck %s
+// RUN: cresset-run --help | FileCheck %s --check-prefix=HELP
+
+// Without LLVM's own.
+// HELP-NOT: --aarch64
+// HELP: --assembly
+// HELP-NOT: --x86
 
 // CHECK: tensor<3xf32>: 10 10 10
 // CHECK: tensor<f32>: 45
