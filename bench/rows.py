@@ -155,12 +155,16 @@ class Pick(torch.nn.Module):
         return output[self.result] if isinstance(self.result, int) else getattr(output, self.result)
 
 
-@row("BERT inference, {layers} layers, {batch}×{tokens}", 1e-4)
-def bert(batch=4, tokens=128, layers=12):
+def text_model(model, config, result, batch, tokens, **sizes):
     import transformers
 
-    config = transformers.BertConfig(num_hidden_layers=layers, max_position_embeddings=max(512, tokens))
-    return Work(Pick(transformers.BertModel(config), "last_hidden_state"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+    config = getattr(transformers, config)(**sizes)
+    return Work(Pick(getattr(transformers, model)(config), result), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+
+
+@row("BERT inference, {layers} layers, {batch}×{tokens}", 1e-4)
+def bert(batch=4, tokens=128, layers=12):
+    return text_model("BertModel", "BertConfig", "last_hidden_state", batch, tokens, num_hidden_layers=layers, max_position_embeddings=max(512, tokens))
 
 
 def gpt2_model(batch, tokens, **config):
@@ -234,18 +238,12 @@ def segformer(batch=1, size=224):
 
 @row("XLNet, 6 layers, {batch}×{tokens}", 1e-4, other=True)
 def xlnet(batch=1, tokens=128):
-    import transformers
-
-    config = transformers.XLNetConfig(d_model=768, n_layer=6, n_head=12, d_inner=3072)
-    return Work(Pick(transformers.XLNetModel(config), "last_hidden_state"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+    return text_model("XLNetModel", "XLNetConfig", "last_hidden_state", batch, tokens, d_model=768, n_layer=6, n_head=12, d_inner=3072)
 
 
 @row("MiniLM (BERT of 384 channels, 6 layers), {batch}×{tokens}", 1e-4, other=True)
 def minilm(batch=1, tokens=128):
-    import transformers
-
-    config = transformers.BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
-    return Work(Pick(transformers.BertModel(config), "last_hidden_state"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+    return text_model("BertModel", "BertConfig", "last_hidden_state", batch, tokens, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
 
 
 @row("ConvNeXtV2-tiny inference, {batch}×{size}²", 1e-4, other=True)
@@ -260,18 +258,12 @@ def mlp(batch=32):
 
 @row("T5-base encoder, {batch}×{tokens}", 1e-4, other=True)
 def t5(batch=1, tokens=128):
-    import transformers
-
-    config = transformers.T5Config(d_model=768, d_kv=64, d_ff=3072, num_layers=12, num_heads=12, use_cache=False)
-    return Work(Pick(transformers.T5EncoderModel(config), "last_hidden_state"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+    return text_model("T5EncoderModel", "T5Config", "last_hidden_state", batch, tokens, d_model=768, d_kv=64, d_ff=3072, num_layers=12, num_heads=12, use_cache=False)
 
 
 @row("Llama of 1024 channels, {layers} layers, {batch}×{tokens}", 1e-4, other=True)
 def llama(batch=1, tokens=128, layers=8):
-    import transformers
-
-    config = transformers.LlamaConfig(hidden_size=1024, intermediate_size=2816, num_hidden_layers=layers, num_attention_heads=16, num_key_value_heads=4, use_cache=False)
-    return Work(Pick(transformers.LlamaForCausalLM(config), "logits"), (torch.randint(0, config.vocab_size, (batch, tokens)),))
+    return text_model("LlamaForCausalLM", "LlamaConfig", "logits", batch, tokens, hidden_size=1024, intermediate_size=2816, num_hidden_layers=layers, num_attention_heads=16, num_key_value_heads=4, use_cache=False)
 
 
 @row("Whisper-base encoder, {batch}×{frames} frames", 1e-4, other=True)

@@ -296,10 +296,10 @@ std::optional<Factors> factors_of(Value v, int64_t dim) {
   Factors f{transpose, {}};
   for (auto [d, size] : llvm::enumerate(shaped(transpose).getShape())) {
     if (size == 1) continue;
-    if (before >= begin && before < end) f.dims.push_back(int64_t(d));
-    else if (before < begin && before * size > begin) return std::nullopt;  // it belongs to two
-    before *= size;
-    if (!f.dims.empty() && f.dims.back() == int64_t(d) && before > end) return std::nullopt;
+    int64_t after = before * size;
+    if (before >= begin && after <= end) f.dims.push_back(int64_t(d));
+    else if (before < end && after > begin) return std::nullopt;  // it is part of another one too
+    before = after;
   }
   return f;
 }
