@@ -131,6 +131,7 @@ std::string AttentionPattern::find_scale() {
   if (factor(values().value, value_.value) != 1) return "the values are scaled";
   double product = 0;
   Sampler sampler(2);
+  sampler.skip_products();  // a position bias may be one
   sampler.vary(first_.getResult(), [&](int64_t) { return product; });
   std::optional<double> slope;
   int64_t total = batches_ * heads_;
@@ -179,6 +180,7 @@ std::string AttentionPattern::find_mask_operand() {
 AttentionPattern::MaskKind AttentionPattern::kind_of(const Mask& mask) const {
   // Its value at a place: 0, or what is added.
   Sampler sampler(3);
+  sampler.skip_products();
   auto at = [&](int64_t n, int64_t i, int64_t j) {
     auto place = above_softmax(n, i, j, mask.step);
     if (!place) return double(NAN);

@@ -28,6 +28,8 @@ std::string AttentionPattern::evaluate() {
     SmallVector<Value> given;
     for (Value v : {query_.value, key_.value, value_.value})
       if (!llvm::is_contained(given, v)) s.set(v, s.random(v)), given.push_back(v);
+    // What is added may be computed from much, as a position bias from all layers before. Bits stay what they are: at random they could hide all keys.
+    if (mask_.value && is_float(mask_.value) && !llvm::is_contained(given, mask_.value)) s.set(mask_.value, s.random(mask_.value));
     int64_t n = seed == 11 ? 0 : batches_ * heads_ - 1, i = seed == 11 ? std::min<int64_t>(positions_ - 1, 2) : positions_ - 1;
     int64_t d = seed == 11 ? 0 : value_width_ - 1;
     int64_t b = n / heads_, h = n % heads_;

@@ -124,7 +124,7 @@ double Sampler::compute(Value v, int64_t linear) {
     return source ? get(op->getOperand(0), *source) : NAN;
   }
   if (auto iota = dyn_cast<IotaOp>(op)) return double(at[iota.getIotaDimension()]);
-  if (auto op_ = dyn_cast<DotGeneralOp>(op)) return dot(op_, at);
+  if (auto op_ = dyn_cast<DotGeneralOp>(op)) return skips_products_ ? leaf(v, linear) : dot(op_, at);
   if (auto op_ = dyn_cast<ReduceOp>(op)) return reduce(op_, cast<OpResult>(v).getResultNumber(), at);
   if (auto op_ = dyn_cast<GatherOp>(op)) return gather(op_, at);
   if (auto op_ = dyn_cast<ScatterOp>(op)) return scatter(op_, at);

@@ -23,6 +23,8 @@ class Sampler {
   void set(mlir::Value v, Field field) { fields_[v] = std::move(field); }
   /// One whose numbers change: after each change, forget().
   void vary(mlir::Value v, Field field) { set(v, std::move(field)), varying_ = v; }
+  /// Products are taken as random from here on: where only what is above them matters, they would be summed down through all layers before.
+  void skip_products() { skips_products_ = true; }
   /// A number around 0 for each element of a float, bits for a bool, small numbers for integers.
   Field random(mlir::Value v, double scale = 1);
   /// The element of `v`, or NaN when it takes more than the budget of operations.
@@ -50,6 +52,7 @@ class Sampler {
   using Numbers = llvm::DenseMap<mlir::Value, llvm::DenseMap<int64_t, double>>;
   Numbers known_, dependent_;  // the latter from the value that varies
   mlir::Value varying_;
+  bool skips_products_ = false;
   bool depends_ = false;  // whether what is being computed does so far
   llvm::SmallVector<mlir::Value> leaves_;
 };
