@@ -147,7 +147,7 @@ std::vector<at::Tensor> Composite::record(const MaybeTensors& arguments) const {
     results.push_back(make_tensor({node, uint32_t(i)}, strides_[i]));
     note_recorded();
   }
-  note_operator(reinterpret_cast<uint64_t>(this), node->operands());
+  note_operator(reinterpret_cast<uint64_t>(this), 0, node->operands());
   return results;
 }
 

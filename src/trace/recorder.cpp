@@ -52,23 +52,17 @@ Attribute attribute_of(const at::Scalar& s) {
   return s.toDouble();
 }
 
-// A number is a constant of the program until its value is seen to change from one executed window to the next at the same
-// place: then it becomes an input, for good.
-struct Site {
-  std::vector<uint64_t> values;
-  uint64_t window = 0;
-  bool varies = false;
-};
-bool varies(uint64_t site_hash, uint64_t bits) {
-  static auto* sites = new std::unordered_map<uint64_t, Site>;
-  Site& site = (*sites)[site_hash];
-  if (site.varies) return true;
-  for (uint64_t known : site.values)
-    if (known == bits) return false;
-  if (!site.values.empty() && site.window != window_number()) return site.varies = true;
-  site.window = window_number();
-  site.values.push_back(bits);
-  return false;
+// A number is a constant of the program until another value is seen at the same place of a window: then it becomes an input, for good.
+bool varies(uint64_t place, uint64_t bits) {
+  struct Number {
+    uint64_t bits;
+    bool varies = false;
+  };
+  constexpr size_t kMostPlaces = 1 << 20;  // where no window is like another, they would grow for ever
+  static auto* numbers = new std::unordered_map<uint64_t, Number>;
+  if (numbers->size() >= kMostPlaces) numbers->clear();
+  Number& number = numbers->try_emplace(place, Number{bits}).first->second;
+  return number.varies |= number.bits != bits;
 }
 
 }  // namespace
@@ -108,18 +102,12 @@ void Recorder::tensor(const at::Tensor& t, const char* argument) {
 }
 
 void Recorder::number_operand(const at::Scalar& value, bool in_attribute) {
-  uint64_t site = mix(reinterpret_cast<uint64_t>(&op_), operands_.size() << 8 | attributes_.size());
-  for (const Value& v : operands_)
-    if (v) {
-      site = mix(site, reinterpret_cast<uint64_t>(&v.node->op()));
-      for (int64_t s : v.type().sizes) site = mix(site, uint64_t(s));
-    }
   // The integer 1 is nearly always alpha's default (autograd adds gradients up in place), not something an optimizer computes.
   bool is_default = value.isIntegral(false) && value.toLong() == 1;
   bool optimizer = in_place_ && !is_default && !c10::GradMode::is_enabled();
   // Whoever captures a graph guards its numbers.
   bool captured = capturing() || recording_body();
-  bool input = !value.isComplex() && !captured && (optimizer || varies(site, bits_of(value)));
+  bool input = !value.isComplex() && !captured && (optimizer || varies(mix(place_in_window(), KeyHash()(key())), bits_of(value)));
   if (!input && !value.isComplex()) constants_ = mix(constants_, bits_of(value));
   if (in_attribute) {
     if (!input) {
@@ -202,8 +190,7 @@ void Recorder::attribute(std::array<bool, 3> v) { attribute(Attribute(std::vecto
 void Recorder::distinguish(const at::Scalar& value) { key_.push_back(bits_of(value)); }
 
 bool Recorder::cached() {
-  Key key(key_.data(), key_.size());
-  if (note_operator(mix(KeyHash()(key), constants_), operands_, numbers_)) {
+  if (note_operator(KeyHash()(key()), constants_, operands_, numbers_)) {
     std::string where;
     {
       Unlocked unlocked(lock_);
@@ -211,7 +198,7 @@ bool Recorder::cached() {
     }
     note_location(op_, std::move(where));
   }
-  auto it = shape_cache().find(key);
+  auto it = shape_cache().find(key());
   if (it == shape_cache().end()) return false;
   layouts_ = it->second.get();
   return true;

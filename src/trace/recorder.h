@@ -43,7 +43,7 @@ class Recorder {
   void tensors(const c10::List<std::optional<at::Tensor>>& list, const char* argument);  // index, index_put
 
   /// A Scalar, or a float that an optimizer changes. It becomes a program input at once if the operator is in place and
-  /// no gradient is recorded (an optimizer), otherwise when its value is first seen to change at its site. A composite's stays an attribute.
+  /// no gradient is recorded (an optimizer), otherwise when another value is seen at the same place of a window. A composite's stays an attribute.
   void scalar(const at::Scalar& value);
   void scalar(const std::optional<at::Scalar>& value);
   /// A Scalar that is always a program input (fused optimizers' lr, a generator's seed and offset).
@@ -119,6 +119,7 @@ class Recorder {
    private:
     std::unique_lock<std::recursive_mutex>& lock_;
   };
+  c10::ArrayRef<uint64_t> key() const { return {key_.data(), key_.size()}; }
   bool cached();
   void remember(std::vector<Layout> layouts);
   static std::vector<Layout> layouts_of(const at::Tensor& t);

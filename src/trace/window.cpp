@@ -8,6 +8,7 @@
 #include "runtime/environment.h"
 #include "trace/capture.h"
 #include "trace/composite.h"
+#include "trace/hash.h"
 
 namespace cresset::trace {
 namespace {
@@ -27,7 +28,7 @@ struct Known {
 };
 
 struct Window {
-  uint64_t number = 1;
+  uint64_t place = 0;
   uint64_t mark = 1;  // of the nodes that were seen in it; another one also if nothing was executed
   Known now;
   int programs = 0;
@@ -119,11 +120,13 @@ void note_leaves(const Value& value) {
 
 std::string (*location_hook)() = nullptr;
 
-uint64_t window_number() { return window().number; }
+uint64_t place_in_window() { return window().place; }
 
-bool note_operator(uint64_t hash, c10::ArrayRef<Value> operands, c10::ArrayRef<Value> numbers) {
+bool note_operator(uint64_t kind, uint64_t constants, c10::ArrayRef<Value> operands, c10::ArrayRef<Value> numbers) {
   if (capturing() || recording_body()) return false;
   Window& w = window();
+  w.place = mix(w.place, kind);
+  uint64_t hash = mix(kind, constants);
   size_t position = w.now.operators.size();
   w.now.operators.push_back(hash);
   bool diverges = false;
@@ -170,7 +173,6 @@ void drop_early_run() {
 
 void note_executed(const std::shared_ptr<Program>& program, const std::vector<NodePtr>& inputs) {
   Window& w = window();
-  ++w.number;
   w.now.program = ++w.programs == 1 ? program : nullptr;
   w.now.order.clear();
   for (const NodePtr& n : inputs) {
@@ -185,6 +187,7 @@ void end_window() {
   w.held.clear();
   if (!w.now.operators.empty()) remember(std::move(w.now));
   w.now = {};
+  w.place = 0;
   w.like.clear();
   w.expected = nullptr;
   w.programs = 0;

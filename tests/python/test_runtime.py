@@ -7,6 +7,7 @@ import textwrap
 
 import pytest
 import torch
+import transformers
 
 import torch_cresset
 
@@ -253,3 +254,31 @@ def test_large_blocks_get_huge_pages_once_they_are_used_often():
     """
     first, later = map(int, run(script).split())
     assert first < 8 <= later
+
+
+def compiled(function):
+    before = len(torch_cresset.compile_records())
+    function()
+    return torch_cresset.compile_records()[before:]
+
+
+def test_a_number_that_changes_is_compiled_twice():
+    x = torch.randn(8, 24).to("cresset")
+    for k, programs in enumerate([1, 1, 0, 0]):
+        assert len(compiled(lambda: torch.testing.assert_close((x.cos() * (0.5 + k)).cpu(), x.cpu().cos() * (0.5 + k)))) == programs
+
+
+def test_numbers_of_forward_and_backward_are_not_taken_for_one():
+    # Norms of queries raise to the power 2, and for their gradients to 1. Who reads the loss in between makes two windows of them.
+    sizes = dict(hidden_size=64, intermediate_size=96, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2, head_dim=32, vocab_size=61)
+    model = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**sizes)).to("cresset")
+    ids = torch.randint(61, (2, 8)).to("cresset")
+
+    def forward():
+        loss = model(ids, labels=ids).loss
+        loss.item()
+        return loss
+
+    forward().backward()
+    torch_cresset.sync()
+    assert not compiled(forward)
