@@ -434,15 +434,21 @@ bool indexed_by_integers(const c10::List<std::optional<at::Tensor>>& indices) {
   }
   return any;
 }
-bool fills_mask(const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values, bool accumulate) {
-  int masks = 0;
+bool fills_mask(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values) {
+  std::optional<at::Tensor> mask;
+  int64_t place = 0;
   for (size_t i = 0; i < indices.size(); ++i) {
     auto t = indices.get(i);
     if (!t || !t->defined()) continue;
-    if (!t->is_privateuseone() || t->scalar_type() != at::kBool) return false;
-    ++masks;
+    if (mask || !t->is_privateuseone() || t->scalar_type() != at::kBool) return false;
+    mask = t, place = int64_t(i);
   }
-  return masks == 1 && values.numel() == 1 && !accumulate;
+  if (!mask || values.numel() == 1) return mask.has_value();
+  if (mask->dim() == 0 || place + mask->dim() > self.dim()) return false;
+  at::DimVector chosen(self.sizes().slice(0, place));
+  chosen.push_back(1);
+  for (int64_t size : self.sizes().slice(place + mask->dim())) chosen.push_back(size);
+  return at::is_expandable_to(values.sizes(), chosen);
 }
 Layouts index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
   c10::List<std::optional<at::Tensor>> meta;
@@ -453,7 +459,14 @@ Layouts index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>
   auto result = at::index(at::empty_strided(self.sizes(), self.strides(), self.options().device(at::kMeta)), meta);
   return {{{self.scalar_type(), at::DimVector(result.sizes())}, at::DimVector(result.strides()), true}};
 }
-Layouts _index_put_impl_(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>&, const at::Tensor&, bool, bool) { return {like(self)}; }
+Layouts _index_put_impl_(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values, bool, bool) {
+  if (indexed_by_integers(indices)) {
+    at::DimVector indexed = shapes::index(self, indices)[0].type.sizes;
+    TORCH_CHECK(at::is_expandable_to(values.sizes(), indexed), "shape mismatch: value tensor of shape ", values.sizes(), " cannot be broadcast to indexing result of shape ",
+                at::IntArrayRef(indexed));
+  }
+  return {like(self)};
+}
 
 // PyTorch's own looks for the first slice of what is added, also where there is none.
 Layouts index_add(const at::Tensor& self, int64_t dim, const at::Tensor& index, const at::Tensor& source, const at::Scalar& alpha) {

@@ -120,8 +120,8 @@ Layouts native_group_norm_backward(const at::Tensor& grad_out, const at::Tensor&
 
 /// Whether an indexing lowers to a gather or scatter; a mask's result shape depends on values.
 bool indexed_by_integers(const c10::List<std::optional<at::Tensor>>& indices);
-/// x[mask] = one value.
-bool fills_mask(const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values, bool accumulate);
+/// x[mask] = values that are the same for all true elements of the one mask: a choice, which needs not know how many there are.
+bool fills_mask(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values);
 Layouts index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices);
 Layouts _index_put_impl_(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values, bool accumulate, bool unsafe);
 

@@ -50,15 +50,20 @@ Selection select_by(Builder& b, Value self, llvm::ArrayRef<Value> indices) {
   return s;
 }
 
+// A mask over the dimensions from `place` on; the values have none for its true elements, or one of size 1.
+Value put_where(Builder& b, Value self, Value mask, int64_t place, Value values, bool accumulate) {
+  Dims dims, shape(shape_of(values));
+  for (int64_t d = 0; d < rank_of(mask); ++d) dims.push_back(place + d);
+  int64_t behind = rank_of(self) - place - rank_of(mask);
+  if (type_of(values).getNumElements() == 1) shape.clear();
+  else if (int64_t(shape.size()) > behind) shape.insert(shape.end() - behind, rank_of(mask) - 1, 1);
+  Value value = b.broadcast(b.reshape(b.convert(values, element_of(self)), shape), shape_of(self));
+  return b.select(b.broadcast(mask, shape_of(self), dims), accumulate ? b.add(self, value) : value, self);
+}
+
 Value put(Builder& b, Value self, llvm::ArrayRef<Value> indices, Value values, bool accumulate) {
   auto given = llvm::find_if(indices, [](Value v) { return bool(v); });
-  if (Value first = *given; element_of(first).isInteger(1)) {
-    // One mask over some neighbouring dimensions and one value.
-    Dims dims;
-    for (int64_t d = 0; d < rank_of(first); ++d) dims.push_back(given - indices.begin() + d);
-    Value value = b.broadcast(b.reshape(b.convert(values, element_of(self)), {}), shape_of(self));
-    return b.select(b.broadcast(first, shape_of(self), dims), value, self);
-  }
+  if (element_of(*given).isInteger(1)) return put_where(b, self, *given, given - indices.begin(), values, accumulate);
   Selection s = select_by(b, self, indices);
   auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), s.offset_dims, s.indexed, {}, {}, s.indexed, int64_t(s.batch.size()));
   Value updates = b.broadcast(b.convert(values, element_of(self)), s.shape);

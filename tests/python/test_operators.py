@@ -279,6 +279,29 @@ def test_indices_on_the_cpu(index):
     torch.testing.assert_close(torch.index_put(d, (index,), torch.ones((), device="cresset")).cpu(), torch.index_put(x, (index,), torch.ones(())), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("place, rank, values", [(0, 1, (3, 2)), (0, 1, (1, 1, 2)), (0, 2, (2,)), (0, 2, (1, 2)), (0, 2, ()), (0, 3, (1,)), (1, 1, (2,)), (1, 1, (4, 1, 1)), (1, 2, (4, 1))])
+def test_values_for_a_mask_are_chosen(place, rank, values, accumulate):
+    """x[mask] = y where y is the same for all true elements: the mask is not read, so that neither a captured graph nor a recorded program ends there."""
+    x, y = torch.randn(4, 3, 2), torch.randn(values)
+    mask = torch.rand(x.shape[place : place + rank]) > 0.5
+    put = lambda x, y, mask: torch.ops.aten.index_put(x * 2, [None] * place + [mask], y, accumulate)
+    expected, before = put(x, y, mask), len(torch_cresset.compile_records())
+    same(put, x, y, mask)
+    assert not fallbacks() and len(torch_cresset.compile_records()) == before + 1
+    torch.testing.assert_close(torch.compile(put, backend="cresset", fullgraph=True)(x, y, mask), expected)
+    assert not fallbacks() and not torch_cresset.counters().get("cresset.aot_autograd")
+
+
+@pytest.mark.parametrize("index", [torch.tensor([True, False, True, False]), torch.tensor([0, 2])])
+@pytest.mark.parametrize("values", [(3, 3), (2,)])
+def test_values_that_do_not_fit_what_is_indexed(index, values):
+    for device in ("cpu", "cresset"):
+        x = torch.randn(4, 3).to(device)
+        with pytest.raises(RuntimeError, match=r"shape mismatch: value tensor of shape .* cannot be broadcast to indexing result of shape \[2, 3\]"):
+            x[index.to(device)] = torch.randn(values).to(device)
+
+
 def test_no_index():
     with pytest.raises(IndexError, match="at least one index"):
         torch.ops.aten.index(torch.randn(4, 3).to("cresset"), [None])
