@@ -28,7 +28,7 @@ struct Known {
 };
 
 struct Window {
-  uint64_t place = 0;
+  uint64_t place = 0;  // a hash of its operators so far, whatever their numbers
   uint64_t mark = 1;  // of the nodes that were seen in it; another one also if nothing was executed
   Known now;
   int programs = 0;

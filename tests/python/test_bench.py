@@ -18,7 +18,7 @@ BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 @pytest.fixture
 def bench(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCH))
-    names = ("contenders", "report", "rows", "run", "worker")
+    names = ("architectures", "contenders", "report", "rows", "run", "worker")
     yield lambda name: importlib.import_module(name)
     for name in names:
         sys.modules.pop(name, None)
@@ -174,3 +174,23 @@ def test_growth_with_layers(tmp_path):
     docs.write_text("no markers\n")
     assert subprocess.run([sys.executable, str(BENCH / "growth.py"), "--docs", str(docs)], capture_output=True).returncode == 2
     assert docs.read_text() == "no markers\n"
+
+
+def test_an_architecture_is_compared(tmp_path):
+    command = [sys.executable, str(BENCH / "architectures.py"), "t5", "time_series_transformer", "--seconds", "0.01", "--json", str(tmp_path / "all.jsonl")]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "1 architectures compared, 1 left out" in output
+    t5, other = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert t5["inputs"] == {"input_ids": [2, 64], "decoder_input_ids": [2, 16]} and t5["fallbacks"] == {} and "prediction_length" in other["left out"]
+    for key in ("torch.compile", "device", "gradients"):
+        assert 0 <= t5[key] < 1e-5
+    assert all(t5[f"{key}, ms"] > 0 for key in ("eager", "torch.compile", "device"))
+
+
+def test_what_an_architecture_shows_is_said(bench):
+    findings = bench("architectures").findings
+    right = {"name": "t5", "torch.compile": 1e-7, "device": "random", "gradients": 1e-6, "fallbacks": {}, "eager, ms": 2.0, "torch.compile, ms": 1.0, "device, ms": 1.5}
+    assert not list(findings(right))
+    wrong = right | {"device": float("nan"), "gradients: error": "RuntimeError: no", "fallbacks": {"aten::foo": 2}, "torch.compile, ms": 3.0}
+    assert [text.split(":")[0] for text in findings(wrong)] == ["torch.compile 3.00 ms, eager 2.00", "device differs by nan (eager from f64", "gradients", "falls back"]
+    assert list(findings({"name": "t5", "ended": "after 240 s"})) == ["the process ended: after 240 s"]
