@@ -14,12 +14,14 @@
 #include "trace/capture.h"
 
 namespace cresset::device {
-namespace {
 
 bool is_known(const at::Tensor& t) {
   const auto& cell = trace::Cell::of(t);
   return !trace::capturing() && cell.content() && !cell.pending();
 }
+
+namespace {
+
 at::Tensor known(const at::Tensor& t) {
   return at::empty({0}, t.options().device(at::kCPU)).set_(cpu_storage(trace::Cell::of(t).content().node->buffer()), t.storage_offset(), t.sizes(), t.strides());
 }

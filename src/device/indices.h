@@ -12,6 +12,9 @@
 
 namespace cresset::device {
 
+/// Whether a tensor of the device has its values, so that they can be looked at without running what is recorded.
+bool is_known(const at::Tensor& t);
+
 /// What eager raises for this operator.
 enum class IndexFailure { IndexError, RuntimeError };
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "device/indices.h"
+
 namespace cresset::device {
 namespace {
 
@@ -47,20 +49,42 @@ bool equal(const at::Tensor& self, const at::Tensor& other) {
   return self.sizes() == other.sizes() && at::eq(self, other).all().item<bool>();
 }
 
-// The k-th true element of the mask takes the k-th of the source; nothing has to be read.
+// For each element of a flat mask, which of `count` values it takes if it is true: the k-th true one takes the k-th. Nothing has to be read.
+at::Tensor order_of(const at::Tensor& mask, int64_t count) { return mask.to(at::kLong).cumsum(0).sub(1).clamp(0, count - 1); }
+
 at::Tensor& masked_scatter_(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source) {
   TORCH_CHECK(self.scalar_type() == source.scalar_type(), "masked_scatter: expected self and source to have same dtypes but got ", self.scalar_type(), " and ",
               source.scalar_type());
   TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_scatter_ only supports boolean masks, but got mask with dtype ", mask.scalar_type());
   if (self.numel() == 0) return self;
   at::Tensor chosen = mask.expand_as(self).reshape({-1});
-  if (source.numel() == 0) {
-    TORCH_CHECK(!chosen.any().item<bool>(), "masked_scatter: expected the source to have as many elements as the mask has true ones, but it is empty");
-    return self;
-  }
-  at::Tensor order = chosen.to(at::kLong).cumsum(0).sub(1).clamp(0, source.numel() - 1);
-  at::Tensor values = source.reshape({-1}).index_select(0, order);
+  check_true(chosen.sum().le(source.numel()), "masked_scatter: Number of elements of source < number of ones in mask");
+  if (source.numel() == 0) return self;
+  at::Tensor values = source.reshape({-1}).index_select(0, order_of(chosen, source.numel()));
   return self.copy_(at::where(chosen, values, self.reshape({-1})).reshape(self.sizes()));
+}
+
+// x[mask] = values, one for each true element of one mask that is still to be computed. False where it is something else.
+bool put_in_order(at::Tensor& self, const Indices& indices, const at::Tensor& values, bool accumulate) {
+  at::Tensor mask;
+  int64_t place = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    std::optional<at::Tensor> index = indices.get(i);
+    if (!index || !index->defined()) continue;
+    if (mask.defined() || index->scalar_type() != at::kBool || !index->is_privateuseone() || is_known(*index)) return false;
+    mask = *index, place = int64_t(i);
+  }
+  if (!mask.defined() || mask.dim() == 0 || place + mask.dim() > self.dim() || mask.sizes() != self.sizes().slice(place, mask.dim())) return false;
+  at::IntArrayRef behind = self.sizes().slice(place + mask.dim());
+  int64_t dim = values.dim() - 1 - int64_t(behind.size()), count = dim < 0 ? 0 : values.size(dim);
+  at::DimVector chosen(self.sizes().slice(0, place)), around(place, 1);
+  chosen.push_back(count), chosen.append(behind.begin(), behind.end());
+  around.append(mask.sizes().begin(), mask.sizes().end()), around.append(behind.size(), 1);
+  if (count == 0 || !at::is_expandable_to(values.sizes(), chosen)) return false;
+  check_true(mask.sum().eq(count), c10::str("shape mismatch: value tensor of shape ", values.sizes(), " cannot be broadcast to indexing result: the mask does not have ", count, " true elements"));
+  at::Tensor source = values.expand(chosen).index_select(place, order_of(mask.reshape({-1}), count)).reshape(self.sizes());
+  self.copy_(at::where(mask.reshape(around), accumulate ? self.add(source) : source, self));
+  return true;
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -75,7 +99,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 
 at::Tensor index_by_masks(const at::Tensor& self, const Indices& indices) { return at::index(self, without_masks(self, indices)); }
 at::Tensor& index_put_by_masks_(at::Tensor& self, const Indices& indices, const at::Tensor& values, bool accumulate, bool unsafe) {
-  return at::_index_put_impl_(self, without_masks(self, indices), values, accumulate, unsafe);
+  return put_in_order(self, indices, values, accumulate) ? self : at::_index_put_impl_(self, without_masks(self, indices), values, accumulate, unsafe);
 }
 at::Tensor index_put_by_masks_(const at::Tensor& self, const Indices& indices, const at::Tensor& values, bool accumulate, bool unsafe) {
   at::Tensor result = self.clone();

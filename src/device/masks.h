@@ -1,4 +1,5 @@
-// Results whose size depends on values: the mask is read, which ends the traced program there; the rest is recorded as indexing.
+// Masks as indices. Where the size of a result depends on values the mask is read, which ends the traced program there, and the rest is recorded as indexing; what is written under a mask
+// has a known size.
 #pragma once
 
 #include <ATen/core/List.h>

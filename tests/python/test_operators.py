@@ -293,6 +293,38 @@ def test_values_for_a_mask_are_chosen(place, rank, values, accumulate):
     assert not fallbacks() and not torch_cresset.counters().get("cresset.aot_autograd")
 
 
+MASK = torch.tensor([[True, False, True], [False, False, True], [True, True, True], [False, True, False]])
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("place, mask, values", [(0, MASK, (7, 2)), (0, MASK, (7, 1)), (0, MASK[:, 0], (2, 3, 2)), (1, MASK[0], (2, 2)), (1, MASK[0], (4, 2, 1)), (0, MASK[..., None].expand(4, 3, 2), (14,))])
+def test_true_elements_of_a_mask_take_their_values_in_order(place, mask, values, accumulate):
+    """x[mask] = y with a value for each: a mask that is not known yet is not read either; the program checks that they are as many."""
+    x, y = torch.randn(4, 3, 2), torch.randn(values)
+    put = lambda x, y, mask: torch.ops.aten.index_put(x * 2, [None] * place + [mask.logical_not()], y, accumulate)
+    expected, before = put(x, y, ~mask), len(torch_cresset.compile_records())
+    same(put, x, y, ~mask)
+    assert not fallbacks() and len(torch_cresset.compile_records()) == before + 1
+    compiled = torch.compile(put, backend="cresset", fullgraph=True)
+    torch.testing.assert_close(compiled(x, y, ~mask), expected)
+    assert not fallbacks() and not torch_cresset.counters().get("cresset.aot_autograd")
+    other = ~mask
+    other.view(-1)[0] = ~other.view(-1)[0]
+    with pytest.raises(RuntimeError, match="shape mismatch: value tensor"):
+        compiled(x, y, other)
+    with pytest.raises(RuntimeError, match="shape mismatch: value tensor"):
+        put(*(v.to("cresset") for v in (x, y, other))).cpu()
+
+
+def test_too_few_values_for_a_mask_are_an_error():
+    for device in ("cpu", "cresset"):
+        x, mask, source = torch.zeros(3, 4).to(device), MASK.T.to(device), torch.randn(6).to(device)
+        with pytest.raises(RuntimeError, match="Number of elements of source < number of ones in mask"):
+            x.masked_scatter(mask, source).cpu()
+        with pytest.raises(RuntimeError, match="Number of elements of source < number of ones in mask"):
+            x.masked_scatter(~~mask, source).cpu()
+
+
 @pytest.mark.parametrize("index", [torch.tensor([True, False, True, False]), torch.tensor([0, 2])])
 @pytest.mark.parametrize("values", [(3, 3), (2,)])
 def test_values_that_do_not_fit_what_is_indexed(index, values):
