@@ -76,12 +76,15 @@ bool put_in_order(at::Tensor& self, const Indices& indices, const at::Tensor& va
   }
   if (!mask.defined() || mask.dim() == 0 || place + mask.dim() > self.dim() || mask.sizes() != self.sizes().slice(place, mask.dim())) return false;
   at::IntArrayRef behind = self.sizes().slice(place + mask.dim());
-  int64_t dim = values.dim() - 1 - int64_t(behind.size()), count = dim < 0 ? 0 : values.size(dim);
+  int64_t dim = values.dim() - 1 - int64_t(behind.size());
+  if (dim < 0) return false;
+  int64_t count = values.size(dim);
   at::DimVector chosen(self.sizes().slice(0, place)), around(place, 1);
   chosen.push_back(count), chosen.append(behind.begin(), behind.end());
   around.append(mask.sizes().begin(), mask.sizes().end()), around.append(behind.size(), 1);
-  if (count == 0 || !at::is_expandable_to(values.sizes(), chosen)) return false;
+  if (!at::is_expandable_to(values.sizes(), chosen)) return false;
   check_true(mask.sum().eq(count), c10::str("shape mismatch: value tensor of shape ", values.sizes(), " cannot be broadcast to indexing result: the mask does not have ", count, " true elements"));
+  if (values.numel() == 0) return true;
   at::Tensor source = values.expand(chosen).index_select(place, order_of(mask.reshape({-1}), count)).reshape(self.sizes());
   self.copy_(at::where(mask.reshape(around), accumulate ? self.add(source) : source, self));
   return true;

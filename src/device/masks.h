@@ -1,5 +1,5 @@
-// Masks as indices. Where the size of a result depends on values the mask is read, which ends the traced program there, and the rest is recorded as indexing; what is written under a mask
-// has a known size.
+// Masks as indices. Where the size of a result depends on values the mask is read, which ends the traced program there, and the rest
+// is recorded as indexing. What is written under a mask has a known size, and nothing is read.
 #pragma once
 
 #include <ATen/core/List.h>

@@ -58,7 +58,7 @@ bool varies(uint64_t place, uint64_t bits) {
     uint64_t bits;
     bool varies = false;
   };
-  constexpr size_t kMostPlaces = 1 << 20;  // where no window is like another, they would grow for ever
+  constexpr size_t kMostPlaces = 1 << 18;  // where no window is like another, they would grow for ever
   static auto* numbers = new std::unordered_map<uint64_t, Number>;
   if (numbers->size() >= kMostPlaces) numbers->clear();
   Number& number = numbers->try_emplace(place, Number{bits}).first->second;
