@@ -112,9 +112,13 @@ def floats_of(outputs):
     import torch
 
     if isinstance(outputs, torch.Tensor):
-        return [outputs.detach().cpu().double()] if outputs.is_floating_point() else []
+        return [outputs] if outputs.is_floating_point() else []
     values = outputs.values() if isinstance(outputs, dict) else outputs if isinstance(outputs, (list, tuple)) else ()
     return [t for v in values for t in floats_of(v)]
+
+
+def in_f64(tensors):
+    return [t.detach().cpu().double() for t in tensors]
 
 
 def largest_difference(actual, expected):
@@ -127,7 +131,7 @@ def results(model, inputs, seed=0):
 
     torch.manual_seed(seed)
     with torch.no_grad():
-        return floats_of(model(**inputs))
+        return in_f64(floats_of(model(**inputs)))
 
 
 def gradients(model, inputs, seed=0):
@@ -138,13 +142,8 @@ def gradients(model, inputs, seed=0):
     torch.manual_seed(seed)
     weigh = torch.Generator().manual_seed(1)
 
-    def tensors(v):
-        if isinstance(v, torch.Tensor):
-            return [v] if v.requires_grad else []
-        return [t for x in (v.values() if isinstance(v, dict) else v if isinstance(v, (list, tuple)) else ()) for t in tensors(x)]
-
-    sum((t * torch.randn(t.shape, generator=weigh).to(t.device, t.dtype)).mean() for t in tensors(model(**inputs))).backward()
-    grads = [p.grad.detach().cpu().double() for p in model.parameters() if p.grad is not None]
+    sum((t * torch.randn(t.shape, generator=weigh).to(t.device, t.dtype)).mean() for t in floats_of(model(**inputs)) if t.requires_grad).backward()
+    grads = in_f64(p.grad for p in model.parameters() if p.grad is not None)
     scale = max(g.abs().max().item() for g in grads)
     # Those that are nearly zero beside others are rounding.
     return [g for g in grads if g.abs().max() > 1e-2 * scale]

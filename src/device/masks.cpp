@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "device/indices.h"
+#include "device/shapes.h"
 
 namespace cresset::device {
 namespace {
@@ -66,22 +67,14 @@ at::Tensor& masked_scatter_(at::Tensor& self, const at::Tensor& mask, const at::
 
 // x[mask] = values, one for each true element of one mask that is still to be computed. False where it is something else.
 bool put_in_order(at::Tensor& self, const Indices& indices, const at::Tensor& values, bool accumulate) {
-  at::Tensor mask;
-  int64_t place = 0;
-  for (size_t i = 0; i < indices.size(); ++i) {
-    std::optional<at::Tensor> index = indices.get(i);
-    if (!index || !index->defined()) continue;
-    if (mask.defined() || index->scalar_type() != at::kBool || !index->is_privateuseone() || is_known(*index)) return false;
-    mask = *index, place = int64_t(i);
-  }
-  if (!mask.defined() || mask.dim() == 0 || place + mask.dim() > self.dim() || mask.sizes() != self.sizes().slice(place, mask.dim())) return false;
-  at::IntArrayRef behind = self.sizes().slice(place + mask.dim());
-  int64_t dim = values.dim() - 1 - int64_t(behind.size());
+  auto one = shapes::one_mask(self, indices);
+  if (!one || one->mask.dim() == 0 || is_known(one->mask)) return false;
+  const auto& [mask, place] = *one;
+  int64_t behind = self.dim() - place - mask.dim(), dim = values.dim() - 1 - behind;
   if (dim < 0) return false;
   int64_t count = values.size(dim);
-  at::DimVector chosen(self.sizes().slice(0, place)), around(place, 1);
-  chosen.push_back(count), chosen.append(behind.begin(), behind.end());
-  around.append(mask.sizes().begin(), mask.sizes().end()), around.append(behind.size(), 1);
+  at::DimVector chosen = shapes::masked_sizes(self, *one, count), around(place, 1);
+  around.append(mask.sizes().begin(), mask.sizes().end()), around.append(behind, 1);
   if (!at::is_expandable_to(values.sizes(), chosen)) return false;
   check_true(mask.sum().eq(count), c10::str("shape mismatch: value tensor of shape ", values.sizes(), " cannot be broadcast to indexing result: the mask does not have ", count, " true elements"));
   if (values.numel() == 0) return true;

@@ -434,21 +434,27 @@ bool indexed_by_integers(const c10::List<std::optional<at::Tensor>>& indices) {
   }
   return any;
 }
-bool fills_mask(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values) {
-  std::optional<at::Tensor> mask;
-  int64_t place = 0;
+std::optional<OneMask> one_mask(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
+  std::optional<OneMask> one;
   for (size_t i = 0; i < indices.size(); ++i) {
     auto t = indices.get(i);
     if (!t || !t->defined()) continue;
-    if (mask || !t->is_privateuseone() || t->scalar_type() != at::kBool) return false;
-    mask = t, place = int64_t(i);
+    if (one || !t->is_privateuseone() || t->scalar_type() != at::kBool) return std::nullopt;
+    one = OneMask{*t, int64_t(i)};
   }
-  if (!mask || values.numel() == 1) return mask.has_value();
-  if (mask->dim() == 0 || place + mask->dim() > self.dim()) return false;
-  at::DimVector chosen(self.sizes().slice(0, place));
-  chosen.push_back(1);
-  for (int64_t size : self.sizes().slice(place + mask->dim())) chosen.push_back(size);
-  return at::is_expandable_to(values.sizes(), chosen);
+  if (!one || one->place + one->mask.dim() > self.dim() || one->mask.sizes() != self.sizes().slice(one->place, one->mask.dim())) return std::nullopt;
+  return one;
+}
+at::DimVector masked_sizes(const at::Tensor& self, const OneMask& one, int64_t count) {
+  at::DimVector sizes(self.sizes().slice(0, one.place));
+  sizes.push_back(count);
+  for (int64_t size : self.sizes().slice(one.place + one.mask.dim())) sizes.push_back(size);
+  return sizes;
+}
+bool fills_mask(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values) {
+  auto one = one_mask(self, indices);
+  if (!one || values.numel() == 1) return one.has_value();
+  return one->mask.dim() > 0 && at::is_expandable_to(values.sizes(), masked_sizes(self, *one, 1));
 }
 Layouts index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices) {
   c10::List<std::optional<at::Tensor>> meta;

@@ -120,6 +120,14 @@ Layouts native_group_norm_backward(const at::Tensor& grad_out, const at::Tensor&
 
 /// Whether an indexing lowers to a gather or scatter; a mask's result shape depends on values.
 bool indexed_by_integers(const c10::List<std::optional<at::Tensor>>& indices);
+/// The mask among the indices where it is the only one that is given, a mask of bools on the device that fits `self` from dimension `place` on.
+struct OneMask {
+  at::Tensor mask;
+  int64_t place;
+};
+std::optional<OneMask> one_mask(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices);
+/// The sizes of x[mask] where `count` elements are true.
+at::DimVector masked_sizes(const at::Tensor& self, const OneMask& one, int64_t count);
 /// x[mask] = values that are the same for all true elements of the one mask: a choice, which needs not know how many there are.
 bool fills_mask(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& values);
 Layouts index(const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices);

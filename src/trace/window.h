@@ -14,8 +14,8 @@ namespace cresset::trace {
 /// Tells the places of windows apart: a hash of the operators that this one has so far, whatever their numbers.
 uint64_t place_in_window();
 
-/// Notes an operator, by a hash of it and one of its constant numbers, and what it reads; true if this is where the window first differs from all recent ones and `location_hook`
-/// should be asked (without the lock: it takes Python's) for the line, so that a recompile can name it.
+/// Notes an operator, by a hash of it and one of its constant numbers, and what it reads; true if this is where the window first differs
+/// from all recent ones and `location_hook` should be asked (without the lock: it takes Python's) for the line, so that a recompile can name it.
 bool note_operator(uint64_t kind, uint64_t constants, c10::ArrayRef<Value> operands, c10::ArrayRef<Value> numbers = {});
 void note_location(const Operator& op, std::string where);
 /// The operator and line noted, or "".

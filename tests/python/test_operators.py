@@ -317,6 +317,13 @@ def test_true_elements_of_a_mask_take_their_values_in_order(place, mask, values,
         put(*(v.to("cresset") for v in (x, y, other))).cpu()
 
 
+@pytest.mark.parametrize("values", [(), (3,), (2, 3)])
+def test_a_mask_of_another_size_is_an_error(values):
+    for device in ("cpu", "cresset"):
+        with pytest.raises(IndexError, match=r"The shape of the mask \[5\] at index 0 does not match the shape of the indexed tensor \[4, 3\] at index 0"):
+            torch.zeros(4, 3).to(device)[torch.arange(5).to(device) > 2] = torch.ones(values).to(device)
+
+
 def test_too_few_values_for_a_mask_are_an_error():
     for device in ("cpu", "cresset"):
         x, mask, source = torch.zeros(3, 4).to(device), MASK.T.to(device), torch.randn(6).to(device)
