@@ -25,12 +25,12 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
-# cresset_room(NAME [TORCH] DEPENDS other rooms…): a static library of every .cpp in this folder.
+# cresset_room(NAME [TORCH] DEPENDS other rooms…): a static library of every .cpp in this folder and those below.
 # Rooms include each other by path from src/ ("runtime/program.h"); generated headers by the same path.
 # TORCH rooms see PyTorch's headers; the others must not, so that the compiler builds without it.
 function(cresset_room name)
   cmake_parse_arguments(ROOM "TORCH" "" "DEPENDS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(cresset_${name} STATIC ${sources})
   target_include_directories(cresset_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
                                                     ${PROJECT_BINARY_DIR}/src)

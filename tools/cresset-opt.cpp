@@ -2,7 +2,7 @@
 #include "composite/decompose.h"
 #include "composite/raise.h"
 #include "composite/selection.h"
-#include "cpu/simplify.h"
+#include "cpu/prepare/simplify.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

@@ -169,7 +169,7 @@ def _is_random(node):
 
 
 # Their gradients compare the input with the extreme, which is equal to an element only if that is not computed once more. (Within a program the kernels see to it:
-# keep_apart in src/cpu/rows.cpp goes by what is compared, which no operator's name says there.)
+# keep_apart in src/cpu/loops/rows.cpp goes by what is compared, which no operator's name says there.)
 _EXTREMES = {"aten.amax", "aten.amin", "aten.max", "aten.min", "aten.aminmax", "aten.linalg_vector_norm"}
 
 

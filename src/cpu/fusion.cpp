@@ -1,7 +1,7 @@
 #include "cpu/fusion.h"
 
-#include "cpu/element.h"
-#include "cpu/random.h"
+#include "cpu/emit/element.h"
+#include "cpu/emit/random.h"
 
 namespace cresset::cpu {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cpu/types.h"
+#include "cpu/emit/types.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "composite/kernels.h"
-#include "cpu/kernel_cache.h"
+#include "cpu/jit/kernel_cache.h"
 #include "cpu/plan.h"
 #include "runtime/arena.h"
 #include "runtime/program.h"

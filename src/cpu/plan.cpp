@@ -3,7 +3,7 @@
 #include <map>
 #include <tuple>
 
-#include "cpu/element.h"
+#include "cpu/emit/element.h"
 #include "runtime/arena.h"
 
 namespace cresset::cpu {

@@ -1,0 +1,188 @@
+// Convolution as an implicit matrix product: for each group, C[features, positions] = W[features, window] · X[window, positions].
+// The positions of all images are one dimension, so that small images fill vectors too.
+#include "cpu/convolution/convolution.h"
+
+#include <numeric>
+
+#include "cpu/convolution/convolution_windows.h"
+#include "cpu/matmul/matmul.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+SmallVector<int64_t> strides_of(RankedTensorType t) {
+  SmallVector<int64_t> s(t.getRank(), 1);
+  for (int64_t d = t.getRank() - 2; d >= 0; --d) s[d] = s[d + 1] * t.getDimSize(d + 1);
+  return s;
+}
+
+}  // namespace
+
+Geometry::Geometry(ConvolutionOp op) {
+  auto dims = op.getDimensionNumbers();
+  auto input = shaped(op.getLhs()), kernel = shaped(op.getRhs()), output = cast<RankedTensorType>(op.getType());
+  in_type = input.getElementType(), kernel_type = kernel.getElementType(), out_type = output.getElementType();
+  auto is = strides_of(input), ks = strides_of(kernel), os = strides_of(output);
+  auto or_one = [](std::optional<ArrayRef<int64_t>> a, size_t i) { return a ? (*a)[i] : 1; };
+  for (size_t i = 0; i < dims.getInputSpatialDimensions().size(); ++i) {
+    int64_t x = dims.getInputSpatialDimensions()[i], w = dims.getKernelSpatialDimensions()[i], y = dims.getOutputSpatialDimensions()[i];
+    axes.push_back({input.getDimSize(x), kernel.getDimSize(w), output.getDimSize(y), is[x], ks[w], os[y], or_one(op.getWindowStrides(), i),
+                    op.getPadding() ? op.getPadding()->getValues<int64_t>()[2 * i] : 0, or_one(op.getRhsDilation(), i),
+                    or_one(op.getLhsDilation(), i), op.getWindowReversal() && (*op.getWindowReversal())[i]});
+  }
+  groups = op.getFeatureGroupCount(), batch_groups = op.getBatchGroupCount();
+  images = input.getDimSize(dims.getInputBatchDimension()) / batch_groups;
+  in_features = kernel.getDimSize(dims.getKernelInputFeatureDimension());
+  features = kernel.getDimSize(dims.getKernelOutputFeatureDimension()) / (groups * batch_groups);
+  in_image = is[dims.getInputBatchDimension()], in_feature = is[dims.getInputFeatureDimension()];
+  out_image = os[dims.getOutputBatchDimension()], out_feature = os[dims.getOutputFeatureDimension()];
+  kernel_in = ks[dims.getKernelInputFeatureDimension()], kernel_out = ks[dims.getKernelOutputFeatureDimension()];
+}
+
+SmallVector<int64_t> Geometry::sizes(int64_t Axis::*size) const {
+  return llvm::map_to_vector(axes, [&](const Axis& a) { return a.*size; });
+}
+
+bool Geometry::is_dense(int64_t Axis::*size, int64_t Axis::*stride) const {
+  int64_t expected = 1;
+  for (const Axis& a : llvm::reverse(axes)) {
+    if (a.*size != 1 && a.*stride != expected) return false;
+    expected *= a.*size;
+  }
+  return true;
+}
+
+std::vector<Geometry> Geometry::phases() const {
+  constexpr int64_t kMost = 16;  // each is code of its own
+  int64_t count = 1;
+  bool possible = true;
+  for (const Axis& a : axes) count *= a.base_dilation, possible &= a.base_dilation == 1 || a.step == 1;
+  std::vector<Geometry> result{*this};
+  if (!possible || count > kMost) return result;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const Axis& a = axes[d];
+    if (a.base_dilation == 1) continue;
+    std::vector<Geometry> finer;
+    for (const Geometry& g : result)
+      for (int64_t first = 0; first < std::min(a.base_dilation, a.out); ++first) {
+        // Output first + u · base dilation sees, through place w of the window, the dilated input's first - low + w · dilation + u · base dilation.
+        auto meets = [&](int64_t w) { return (first - a.low + w * a.dilation) % a.base_dilation == 0; };
+        int64_t w = 0, period = a.base_dilation / std::gcd(a.base_dilation, a.dilation);
+        while (w < std::min(period, a.window) && !meets(w)) ++w;
+        Geometry& phase = finer.emplace_back(g);
+        Axis& p = phase.axes[d];
+        p.out_first = first, p.out_step = a.base_dilation, p.out = ceil_div(a.out - first, a.base_dilation);
+        p.dilation = period * a.dilation / a.base_dilation, p.base_dilation = 1, p.window_stride = a.window_stride * period;
+        if (w < a.window && meets(w)) {
+          p.window = ceil_div(a.window - w, period), p.low = -((first - a.low + w * a.dilation) / a.base_dilation);
+          phase.kernel_first += a.window_stride * (a.reversed ? a.window - 1 - w - period * (p.window - 1) : w);
+        } else {
+          p.window = 1, p.low = 0, phase.in_features = 0;  // nothing: a sum over no channels
+        }
+      }
+    result = std::move(finer);
+  }
+  return result;
+}
+
+namespace {
+
+class ImplicitProduct {
+ public:
+  ImplicitProduct(KernelContext& c, ConvolutionOp op, const Geometry& g)
+      : c_(c), k_(c.k), b_(c.k.b), op_(op), g_(g), window_(g.sizes(&Axis::window)), positions_(g.sizes(&Axis::out)), image_size_(g.image_size()), window_size_(g.window_size()) {}
+
+  void run() {
+    MatmulSpec spec;
+    spec.batch = g_.groups * g_.batch_groups;
+    spec.m = g_.features, spec.n = g_.images * image_size_, spec.k = g_.in_features * window_size_;
+    spec.a_type = g_.kernel_type, spec.b_type = g_.in_type, spec.type = g_.out_type;
+    spec.a = c_.buffer(op_.getRhs()), spec.b = c_.buffer(op_.getLhs());
+    bool pairs = Panels(k_, spec).depth > 1;
+    Windows windows(k_, g_, spec.b, pairs);
+    if (is_large_window(g_)) pack_large_windows(windows, spec);
+    else if (pairs && g_.is_undilated()) pack_pairs(windows, spec);
+    else if (windows.is_pointwise()) pack_pixels(windows, spec);
+    else pack_windows(windows, spec);
+    if (!g_.axes.empty()) spec.b_spread = g_.axes.back().step;
+    spec.a_offset = [&](IR group, IR m, IR k) { return kernel_offset(group, m, k); };
+    bool forward = llvm::none_of(g_.axes, [](const Axis& a) { return a.reversed; }), channels_follow = g_.in_features == 1 || g_.kernel_in == window_size_;
+    spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride) && (spec.k_run || channels_follow);
+    spec.store_vectors = product_shape(op_).has_value() && !is_phase();
+    if (!features_first() && g_.images > 1) spec.n_run = image_size_;
+    spec.store = [&](IR group, IR m, IR n, IR sum, int lanes) { store(k_.add(k_.mul(group, g_.features), m), n, sum, lanes); };
+    spec.streams = epilogue_streams(c_.fusion);
+    if (spec.store_vectors) spec.prefetch = [&](IR group, IR m, IR n, bool to_write) { ask_for(k_.add(k_.mul(group, g_.features), m), n, to_write); };
+    emit_matmul(c_, spec);
+  }
+
+ private:
+  IR kernel_offset(IR group, IR m, IR k) {
+    auto at = delinearise(k_, window_, b_.CreateURem(k, k_.i64(window_size_)));
+    IR offset = k_.add(k_.i64(g_.kernel_first), k_.mul(k_.add(k_.mul(group, g_.features), m), g_.kernel_out));
+    offset = k_.add(offset, k_.mul(b_.CreateUDiv(k, k_.i64(window_size_)), g_.kernel_in));
+    for (auto [axis, i] : llvm::zip(g_.axes, at))
+      offset = k_.add(offset, k_.mul(axis.reversed ? b_.CreateSub(k_.i64(axis.window - 1), i.base) : i.base, axis.window_stride));
+    return offset;
+  }
+  bool is_phase() const { return llvm::any_of(g_.axes, [](const Axis& a) { return a.out_step != 1; }); }
+  void store(IR feature, IR n, IR sum, int lanes) {
+    IR image = b_.CreateUDiv(n, k_.i64(image_size_)), position = b_.CreateURem(n, k_.i64(image_size_));
+    auto shape = product_shape(op_);
+    auto in_image = [&] {  // a position as an offset
+      IR offset = k_.i64(0);
+      for (auto [a, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) offset = k_.add(offset, k_.mul(k_.add(k_.i64(a.out_first), k_.mul(i.base, a.out_step)), a.out_stride));
+      return offset;
+    };
+    if (!shape) return k_.store(g_.out_type, sum, c_.buffer(op_.getResult()), k_.add(k_.add(k_.mul(image, g_.out_image), k_.mul(feature, g_.out_feature)), in_image()), lanes);
+    if (is_phase()) position = in_image();
+    if (features_first()) return emit_epilogue(c_, feature, is_phase() ? k_.add(k_.mul(image, g_.out_image), position) : n, sum, lanes);
+    emit_epilogue(c_, k_.add(k_.mul(image, g_.groups * g_.features), feature), position, sum, lanes);
+  }
+  // Asks for what the epilogue reads from position n on.
+  void ask_for(IR feature, IR n, bool to_write) {
+    if (features_first()) return prefetch_epilogue(c_, feature, n, to_write);
+    prefetch_epilogue(c_, k_.add(k_.mul(b_.CreateUDiv(n, k_.i64(image_size_)), g_.groups * g_.features), feature), b_.CreateURem(n, k_.i64(image_size_)), to_write);
+  }
+  bool features_first() { return op_.getDimensionNumbers().getOutputFeatureDimension() == 0; }
+
+  KernelContext& c_;
+  KernelEmitter& k_;
+  llvm::IRBuilder<>& b_;
+  ConvolutionOp op_;
+  const Geometry& g_;
+  SmallVector<int64_t> window_, positions_;
+  int64_t image_size_, window_size_;
+};
+
+}  // namespace
+
+llvm::Error emit_convolution(KernelContext& c) {
+  auto op = cast<ConvolutionOp>(c.fusion.product);
+  Geometry g(op);
+  StorePositions store = [&](IR image, IR feature, IR position, IR sum, int lanes) {
+    emit_epilogue(c, c.k.add(c.k.mul(image, g.groups * g.features), feature), position, sum, lanes);
+  };
+  bool by_planes = product_shape(op) && op.getDimensionNumbers().getOutputBatchDimension() == 0;
+  if (by_planes && is_depthwise(g, c.k.target)) {
+    (is_depthwise_in_place(g, c.k.target) ? emit_depthwise_in_place : emit_depthwise)(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
+  } else if (by_planes && is_winograd(g, c.k)) {
+    emit_winograd(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
+  } else if (product_shape(op) && !by_planes && is_depthwise_gradient(g, c.k.target)) {
+    emit_depthwise_gradient(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()));
+  } else {
+    Kernel whole = c.kernel;
+    for (const Geometry& phase : g.phases()) {
+      c.kernel.scratch_bytes = 0;
+      ImplicitProduct(c, op, phase).run();
+      whole.tasks = std::max(whole.tasks, c.kernel.tasks), whole.cost += c.kernel.cost, whole.scratch_bytes = std::max(whole.scratch_bytes, c.kernel.scratch_bytes);
+    }
+    c.kernel = whole;
+  }
+  return llvm::Error::success();
+}
+
+}  // namespace cresset::cpu

@@ -1,0 +1,66 @@
+// The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp, its operand convolution_windows.h), for 3 x 3
+// windows Winograd's (winograd.cpp) and, where each group has one input feature, direct ones (depthwise.cpp, depthwise_in_place.cpp, depthwise_gradient.cpp).
+#pragma once
+
+#include <vector>
+
+#include "cpu/emit/kernels.h"
+
+namespace cresset::cpu {
+
+/// One spatial dimension: its sizes, its strides in memory (elements), and how the window moves along it.
+struct Axis {
+  int64_t in = 1, window = 1, out = 1;
+  int64_t in_stride = 0, window_stride = 0, out_stride = 0;
+  int64_t step = 1, low = 0, dilation = 1, base_dilation = 1;
+  bool reversed = false;
+  int64_t out_first = 0, out_step = 1;  ///< in the whole output, of which a phase computes every so many
+  int64_t reach() const { return (in - 1) * base_dilation + 1; }  ///< of the dilated input
+  /// So many padded elements are touched by windows of `count` neighbouring outputs.
+  int64_t extent(int64_t count) const { return (count - 1) * step + (window - 1) * dilation + 1; }
+  /// Where the kernel has the weight of place i of the window.
+  int64_t weight(int64_t i) const { return (reversed ? window - 1 - i : i) * window_stride; }
+};
+
+struct Geometry {
+  explicit Geometry(mlir::stablehlo::ConvolutionOp op);
+
+  llvm::SmallVector<Axis> axes;
+  int64_t groups, batch_groups, images, in_features, features;  ///< features: of each group
+  int64_t in_image, in_feature, out_image, out_feature, kernel_in, kernel_out;  ///< strides
+  int64_t kernel_first = 0;  ///< the first element of the kernel that is used
+  mlir::Type in_type, kernel_type, out_type;
+
+  /// Where the input is dilated, the outputs whose windows meet its elements at the same places: convolutions of the undilated input.
+  std::vector<Geometry> phases() const;
+
+  llvm::SmallVector<int64_t> sizes(int64_t Axis::*size) const;
+  /// Positions of one image of the output, places of a window.
+  int64_t image_size() const { return product(sizes(&Axis::out)); }
+  int64_t window_size() const { return product(sizes(&Axis::window)); }
+  /// Whether the input is not.
+  bool is_undilated() const {
+    return llvm::all_of(axes, [](const Axis& a) { return a.base_dilation == 1; });
+  }
+  /// Whether the axes with these strides are one dense array.
+  bool is_dense(int64_t Axis::*size, int64_t Axis::*stride) const;
+};
+
+/// Takes `lanes` neighbouring positions of one feature (numbered through all groups) of one image, once each.
+using StorePositions = std::function<void(IR image, IR feature, IR position, IR sum, int lanes)>;
+
+/// Whether emit_depthwise does it.
+bool is_depthwise(const Geometry& g, const Target& target);
+void emit_depthwise(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
+/// Whether emit_depthwise_in_place does it, which pads nothing: some images of two dimensions.
+bool is_depthwise_in_place(const Geometry& g, const Target& target);
+void emit_depthwise_in_place(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
+/// Whether emit_depthwise_gradient does it: the gradient of such a convolution's kernel, features first.
+bool is_depthwise_gradient(const Geometry& g, const Target& target);
+void emit_depthwise_gradient(KernelContext& c, const Geometry& g, IR input, IR kernel);
+
+/// Whether emit_winograd does it, and faster than the implicit product.
+bool is_winograd(const Geometry& g, KernelEmitter& k);
+void emit_winograd(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
+
+}  // namespace cresset::cpu

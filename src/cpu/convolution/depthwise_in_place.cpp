@@ -1,0 +1,181 @@
+// Depthwise convolution of images that are read where they lie: lanes that a window finds beyond the ends of a row are masked, a row beyond the image is one of zeros. A tile
+// of a few rows shares what it loads, and its sums are written from registers: rows that are no whole vectors are joined there.
+#include "cpu/convolution/convolution.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+namespace {
+
+// Rows and vectors that are computed at once.
+struct Tile {
+  int64_t rows = 1, vectors = 1;
+  bool joined = false;  // a tile is whole rows, which are written as if they were one
+
+  Tile(const Axis& y, const Axis& x, const Target& target, int64_t lanes) {
+    const int64_t most = target.registers / 2, whole = ceil_div(x.out, lanes);
+    joined = x.out % lanes && whole * 2 <= most;
+    vectors = joined ? whole : 1;
+    // What a row costs: its multiply-adds, its share of what is loaded, and what is written.
+    auto cost = [&](int64_t r) {
+      auto of = [&](int64_t n) { return double(vectors * x.window * (y.extent(n) * x.step + n * y.window) + 4 * (joined ? ceil_div(n * x.out, lanes) : n)); };
+      return double(y.out / r) * of(r) + (y.out % r ? of(y.out % r) : 0);
+    };
+    for (int64_t r = 2; r <= std::min(y.out, most / vectors); ++r)
+      if (cost(r) < cost(rows)) rows = r;
+  }
+};
+
+class InPlaceEmitter {
+ public:
+  InPlaceEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
+      : c_(c), k_(c.k), b_(c.k.b), g_(g), y_(g.axes[0]), x_(g.axes[1]), input_(input), kernel_(kernel), store_(store), type_(k_.compute_type(g.out_type)),
+        lanes_(vector_lanes(g, c.k.target)), tile_(y_, x_, c.k.target, lanes_) {}
+
+  static int vector_lanes(const Geometry& g, const Target& target) { return g.out_type.isF64() ? target.lanes / 2 : target.lanes; }
+
+  void run() {
+    constexpr int64_t kEnoughTasks = 16;
+    int64_t planes = g_.images * g_.groups, tiles = y_.out / tile_.rows, rest = y_.out % tile_.rows;
+    int64_t block = std::max<int64_t>(ceil_div(tiles, ceil_div(kEnoughTasks, planes)), 1), blocks = std::max<int64_t>(ceil_div(tiles, block), 1);
+    c_.kernel.tasks = planes * blocks;
+    double outputs = double(planes * g_.features * y_.out * x_.out);
+    c_.kernel.cost = outputs * (1 + 0.5 * double(y_.window * x_.window));
+    zeros_ = k_.scratch();
+    int64_t bytes = x_.in * element_bytes(g_.in_type);
+    c_.kernel.reserve(bytes);
+    b_.CreateMemSet(zeros_, b_.getInt8(0), bytes, llvm::Align(64));
+    k_.loop(k_.begin(), k_.end(), [&](IR task) {
+      auto at = delinearise(k_, {g_.images, g_.groups, blocks}, task);
+      image_ = at[0].base;
+      plane_ = element(input_, k_.add(k_.mul(image_, g_.in_image), k_.mul(at[1].base, g_.in_feature)));
+      k_.loop(k_.i64(0), k_.i64(g_.features), [&](IR f) {
+        feature_ = k_.add(k_.mul(at[1].base, g_.features), f);
+        load_weights();
+        IR first = k_.mul(at[2].base, block), end = k_.min(k_.add(first, k_.i64(block)), k_.i64(tiles));
+        k_.loop(first, end, [&](IR tile) { rows(k_.mul(tile, tile_.rows), tile_.rows); });
+        if (rest) k_.when(b_.CreateICmpEQ(end, k_.i64(tiles)), [&] { rows(k_.i64(y_.out - rest), rest); });
+      });
+    });
+  }
+
+ private:
+  IR element(IR base, IR index) { return b_.CreateGEP(k_.memory_type(g_.in_type), base, index); }
+
+  void load_weights() {
+    weights_.clear();
+    for (int64_t i = 0; i < y_.window; ++i)
+      for (int64_t j = 0; j < x_.window; ++j)
+        weights_.push_back(k_.splat(k_.load(g_.kernel_type, kernel_, k_.add(k_.mul(feature_, g_.kernel_out), k_.i64(y_.weight(i) + x_.weight(j))), 1), lanes_));
+  }
+
+  // So many rows of the result.
+  void rows(IR row, int64_t count) {
+    if (tile_.joined) return write(sums(row, k_.i64(0), count), count * x_.out, k_.mul(row, x_.out));
+    auto stripe = [&](IR column, int64_t columns) {
+      for (auto [r, sum] : llvm::enumerate(sums(row, column, count))) write({sum}, columns, k_.add(k_.mul(k_.add(row, k_.i64(int64_t(r))), x_.out), column));
+    };
+    int64_t whole = x_.out / lanes_;
+    k_.loop(k_.i64(0), k_.i64(whole), [&](IR v) { stripe(k_.mul(v, lanes_), lanes_); });
+    if (x_.out % lanes_) stripe(k_.i64(whole * lanes_), x_.out % lanes_);
+  }
+  // `count` positions from this one on, which rows of the tile's vectors begin with; in vectors, halves, quarters and so on, each from the vectors that have a part in it.
+  void write(ArrayRef<IR> vectors, int64_t count, IR position) {
+    auto lane_of = [&](int64_t i) { return tile_.joined ? i / x_.out * tile_.vectors * lanes_ + i % x_.out : i; };
+    int64_t done = 0;
+    for (int64_t width = lanes_; width > 0; width /= 2)
+      for (; done + width <= count; done += width) {
+        int64_t from = lane_of(done) / lanes_, to = lane_of(done + width - 1) / lanes_;
+        IRs near(vectors.begin() + from, vectors.begin() + to + 1);
+        near.resize(llvm::PowerOf2Ceil(near.size()), llvm::PoisonValue::get(near[0]->getType()));
+        IR all = k_.concatenate(near);
+        SmallVector<int> picked;
+        for (int64_t i = 0; i < width; ++i) picked.push_back(int(lane_of(done + i) - from * lanes_));
+        IR piece = width == 1 ? b_.CreateExtractElement(all, uint64_t(picked[0])) : b_.CreateShuffleVector(all, picked);
+        store_(image_, feature_, k_.add(position, k_.i64(done)), piece, int(width));
+      }
+  }
+
+  // The sums of `count` rows by the tile's vectors from `column` on.
+  IRs sums(IR row, IR column, int64_t count) {
+    auto* vector = k_.vector(type_, lanes_);
+    IRs sums(count * tile_.vectors, llvm::Constant::getNullValue(vector));
+    for (int64_t v = 0; v < tile_.vectors; ++v) {
+      Vectors masks = masks_of(k_.add(column, k_.i64(v * lanes_)));
+      for (int64_t line = 0; line < y_.extent(count); ++line) {
+        auto meets = [&](int64_t i) {  // the row of the tile that sees this line through row i of the window
+          int64_t r = line - i * y_.dilation;
+          return r >= 0 && r % y_.step == 0 && r / y_.step < count ? r / y_.step : -1;
+        };
+        if (llvm::all_of(llvm::seq<int64_t>(y_.window), [&](int64_t i) { return meets(i) < 0; })) continue;
+        IR y = k_.add(k_.mul(row, y_.step), k_.i64(line - y_.low));
+        IR from = b_.CreateSelect(b_.CreateICmpULT(y, k_.i64(y_.in)), element(plane_, k_.mul(y, y_.in_stride)), zeros_);
+        Vectors loaded;
+        for (int64_t j = 0; j < x_.window; ++j) {
+          IR seen = see(from, k_.add(column, k_.i64(v * lanes_)), j * x_.dilation, masks, loaded);
+          for (int64_t i = 0; i < y_.window; ++i)
+            if (int64_t r = meets(i); r >= 0) {
+              IR& sum = sums[r * tile_.vectors + v];
+              sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {seen, weights_[i * x_.window + j], sum});
+            }
+        }
+      }
+    }
+    return sums;
+  }
+
+  // Of the elements from where the window begins on, numbered by the first one.
+  using Vectors = std::map<int64_t, IR>;
+  IR first_of(IR column, int64_t shift) { return k_.add(k_.mul(column, x_.step), k_.i64(shift - x_.low)); }
+  // A window that moves by two sees every second element of two vectors, the even or the odd ones.
+  int64_t begin_of(int64_t shift) const { return x_.step == 2 ? shift / 2 * 2 : shift; }
+  Vectors masks_of(IR column) {
+    Vectors masks;
+    for (int64_t j = 0; j < x_.window; ++j)
+      for (int64_t part = 0; part < x_.step; ++part) {
+        int64_t begin = begin_of(j * x_.dilation) + part * lanes_;
+        if (masks.count(begin)) continue;
+        IR at = k_.sequence(b_.CreateTrunc(first_of(column, begin), b_.getInt32Ty()), lanes_);
+        masks[begin] = k_.mask(b_.CreateICmpULT(at, k_.splat(b_.getInt32(uint32_t(x_.in)), lanes_)), g_.in_type);
+      }
+    return masks;
+  }
+  IR see(IR line, IR column, int64_t shift, const Vectors& masks, Vectors& loaded) {
+    auto load = [&](int64_t begin) {
+      IR& v = loaded[begin];
+      if (!v) v = k_.load_masked(g_.in_type, line, first_of(column, begin), masks.at(begin));
+      return v;
+    };
+    int64_t begin = begin_of(shift);
+    if (x_.step == 1) return load(begin);
+    IR low = load(begin), high = load(begin + lanes_);
+    return k_.every_second(low, high, int(shift - begin));
+  }
+
+  KernelContext& c_;
+  KernelEmitter& k_;
+  llvm::IRBuilder<>& b_;
+  const Geometry& g_;
+  const Axis &y_, &x_;
+  IR input_, kernel_;
+  const StorePositions& store_;
+  llvm::Type* type_;
+  int lanes_;
+  Tile tile_;
+  IR zeros_ = nullptr, plane_ = nullptr, image_ = nullptr, feature_ = nullptr;
+  IRs weights_;  // of one feature, in every lane
+};
+
+}  // namespace
+
+bool is_depthwise_in_place(const Geometry& g, const Target& target) {
+  constexpr int64_t kLargestWindow = 49;  // each place is code
+  if (g.axes.size() != 2 || target.lanes <= 4 || g.in_type != g.out_type || g.kernel_type != g.out_type || !(g.out_type.isF32() || g.out_type.isF64())) return false;
+  const Axis &y = g.axes[0], &x = g.axes[1];
+  bool plain = y.base_dilation == 1 && x.base_dilation == 1 && y.out_step == 1 && x.out_step == 1;
+  return plain && x.in_stride == 1 && x.step <= 2 && y.window * x.window <= kLargestWindow && x.in < INT32_MAX / 4;
+}
+
+void emit_depthwise_in_place(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store) { InPlaceEmitter(c, g, input, kernel, store).run(); }
+
+}  // namespace cresset::cpu

@@ -1,0 +1,358 @@
+#include "cpu/emit/vector_math.h"
+
+#include <cmath>
+#include <limits>
+
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/PatternMatch.h"
+
+namespace cresset::cpu {
+namespace {
+
+// exp(r) for |r| <= log(2) / 2, from the power 0 on.
+constexpr double kExp[] = {1, 1, 0.4999999403953552, 0.1666652113199234, 0.04166838899254799, 0.00836874544620514, 0.0013814540579915047};
+
+struct Scaled {
+  IR scale, r;
+};
+
+// f32 or f64 (vector) arithmetic that reads like the formulas.
+struct Float {
+  KernelEmitter& k;
+  llvm::Type* type;
+  bool wide = type->getScalarType()->isDoubleTy();
+  int digits = wide ? 52 : 23;  // behind the point
+  int bias = wide ? 1023 : 127;
+  // Added to a small number it rounds that to an integer, which the sum then holds in its low bits: no conversion is needed.
+  double shifter = std::ldexp(1.5, digits);
+  IR constant(double c) { return llvm::ConstantFP::get(type, c); }
+  IR fma(IR x, IR y, IR z) { return k.b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, y, z}); }
+  IR fma(IR x, double y, IR z) { return fma(x, constant(y), z); }
+  IR fma(IR x, IR y, double z) { return fma(x, y, constant(z)); }
+  // c[0] x^(n-1) + … + c[n-1]
+  IR polynomial(IR x, llvm::ArrayRef<double> c) {
+    IR sum = nullptr;
+    for (double a : c) sum = sum ? fma(sum, x, a) : constant(a);
+    return sum;
+  }
+  IR clamp(IR x, double low, double high) {  // nan stays nan
+    x = select(k.b.CreateFCmpOLT(x, constant(low)), constant(low), x);
+    return select(k.b.CreateFCmpOGT(x, constant(high)), constant(high), x);
+  }
+  IR select(IR condition, IR yes, IR no) { return k.b.CreateSelect(condition, yes, no); }
+  llvm::Type* ints() { return type->getWithNewType(k.b.getIntNTy(wide ? 64 : 32)); }
+  IR integer(int64_t v) { return llvm::ConstantInt::get(ints(), v); }
+  // exp(sign x) = scale exp(sign r) with |r| <= log(2) / 2 and sign 1 or -1. The scale is 0 from -127 log 2 on and inf above 127.5 log 2; farther than
+  // half a log 2 beyond these it is anything.
+  Scaled split_exp(IR x, double sign, bool in_two_parts) {
+    // With the bias more the low bits are an exponent.
+    IR begin = constant(shifter + bias);
+    IR sum = fma(x, constant(sign * 1.44269504088896341), begin), n = k.b.CreateFSub(sum, begin);
+    IR r = in_two_parts ? fma(n, sign * 2.12194440e-4, fma(n, -sign * 0.693359375, x)) : fma(n, -sign * 0.69314718055994531, x);
+    return {k.b.CreateBitCast(k.b.CreateShl(k.b.CreateBitCast(sum, ints()), integer(23)), type), r};
+  }
+  // Whether a register of AVX-512 can hold a table.
+  bool has_tables() {
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+    return !wide && k.target.avx512() && vector && vector->getNumElements() % 16 == 0;
+  }
+  // exp(sign x), or 1 more, by a table of 2^(j / 16): |r| <= log(2) / 32, where a cubic polynomial is enough. 0 at -127 log 2, inf a little above 128 log 2, in between as long
+  // as 2^n is finite.
+  IR exp_by_table(IR x, double sign, bool in_two_parts, bool one_more) {
+    auto& b = k.b;
+    IR shift = constant(shifter), sum = fma(x, constant(sign * 16 * 1.44269504088896341), shift), n = b.CreateFSub(sum, shift);
+    IR r = in_two_parts ? fma(n, sign * 2.12194440e-4 / 16, fma(n, -sign * 0.693359375 / 16, x)) : fma(n, -sign * 0.69314718055994531 / 16, x);
+    // The sum's bits from the fourth on are the exponent; what the four below add to the fraction is taken off in the table.
+    llvm::SmallVector<uint32_t> table;
+    for (uint32_t j = 0; j < 16; ++j) table.push_back(llvm::bit_cast<uint32_t>(float(std::exp2(j / 16.0))) - (j << 19));
+    IR bits = b.CreateBitCast(sum, ints()), power = k.look_up(llvm::ConstantDataVector::get(b.getContext(), table), bits);
+    IR scale = b.CreateBitCast(b.CreateAdd(b.CreateShl(bits, integer(19)), power), type);
+    return fma(b.CreateFMul(scale, r), polynomial(r, {sign * 0.1666722, 0.5000162, sign}), one_more ? b.CreateFAdd(scale, constant(1)) : scale);
+  }
+  // 2^n for integers n from 1 - bias to bias
+  IR exp2i(IR n) { return k.b.CreateBitCast(k.b.CreateShl(k.b.CreateAdd(n, integer(bias)), integer(digits)), type); }
+};
+
+// exp(x), or 2^x, as 2^n exp(r) with |r| <= log(2) / 2, and exp(r) = 1 + r + r² polynomial(r).
+struct Reduced {
+  IR n, r, polynomial;
+};
+Reduced reduce_exp(Float& f, IR x, bool base_two = false) {
+  auto& b = f.k.b;
+  IR shifter = f.constant(f.shifter), sum = base_two ? b.CreateFAdd(x, shifter) : f.fma(x, f.constant(1.44269504088896341), shifter), n = b.CreateFSub(sum, shifter);
+  IR integer = b.CreateSub(b.CreateBitCast(sum, f.ints()), b.CreateBitCast(shifter, f.ints()));
+  auto rest = [&](double high, double low) {  // log 2 in two parts, the first exact in all products
+    return base_two ? b.CreateFMul(b.CreateFSub(x, n), f.constant(0.69314718055994531)) : f.fma(n, -low, f.fma(n, -high, x));
+  };
+  if (f.wide) {
+    IR r = rest(6.93147180369123816490e-01, 1.90821492927058770002e-10);
+    return {integer, r, f.polynomial(r, {2.510038549551032e-08, 2.7620088445409746e-07, 2.7557268459997064e-06, 2.4801521295954376e-05, 1.9841269863053618e-04,
+                                         1.3888888917213717e-03, 8.333333333330062e-03, 4.166666666662413e-02, 0.16666666666666669, 0.5})};
+  }
+  IR r = rest(0.693359375, -2.12194440e-4);
+  return {integer, r, f.polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1})};
+}
+
+// `usual`, or for a vector with any such lane what `rare` makes.
+IR unless_any(KernelEmitter& k, IR condition, IR usual, const std::function<IR()>& rare) {
+  return k.unless(condition->getType()->isVectorTy() ? k.b.CreateOrReduce(condition) : condition, usual, rare);
+}
+
+// 2^n exp(r)
+IR expanded(Float& f, const Reduced& e) {
+  auto& b = f.k.b;
+  IR p = b.CreateFAdd(f.fma(e.polynomial, b.CreateFMul(e.r, e.r), e.r), f.constant(1.0));
+  // Two steps, because 2^n alone leaves the range at both ends. nan stays nan through p.
+  IR half = b.CreateAShr(e.n, f.integer(1));
+  return b.CreateFMul(b.CreateFMul(p, f.exp2i(half)), f.exp2i(b.CreateSub(e.n, half)));
+}
+IR emit_exp2(KernelEmitter& k, IR x) {
+  Float f{k, x->getType()};
+  return expanded(f, reduce_exp(f, f.wide ? f.clamp(x, -1076.0, 1025.0) : f.clamp(x, -151.0, 129.0), true));
+}
+
+}  // namespace
+
+IR emit_exp(KernelEmitter& k, IR x) {
+  Float f{k, x->getType()};
+  return expanded(f, reduce_exp(f, f.wide ? f.clamp(x, -746.0, 710.0) : f.clamp(x, -104.0, 89.0)));
+}
+
+IR emit_exp_at_most_zero(KernelEmitter& k, IR x) {
+  Float f{k, x->getType()};
+  if (f.wide) return emit_exp(k, x);
+  auto& b = k.b;
+  // As reduce_exp(), but with two terms less, whose coefficients are fitted to that, with log 2 in one part, and sums that wait less for each other.
+  IR lowest = f.constant(-88.02969);  // -127 log 2, where 2^n is 0
+  x = f.select(b.CreateFCmpOLT(x, lowest), lowest, x);
+  if (f.has_tables()) return f.exp_by_table(x, 1, false, false);
+  Scaled e = f.split_exp(x, 1, false);
+  IR square = b.CreateFMul(e.r, e.r);
+  IR low = f.polynomial(e.r, {0.16667114649949033, 0.49999231486761947}), high = f.polynomial(e.r, {0.008312520525040964, 0.0418901579638385});
+  high = f.fma(high, square, low);
+  return b.CreateFMul(f.fma(high, square, b.CreateFAdd(e.r, f.constant(1.0))), e.scale);
+}
+
+IR emit_expm1(KernelEmitter& k, IR x) {
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  Reduced e = reduce_exp(f, f.wide ? f.clamp(x, -80.0, 710.0) : f.clamp(x, -80.0, 89.0));
+  IR p = f.fma(e.polynomial, b.CreateFMul(e.r, e.r), e.r);  // exp(r) - 1
+  // 2^n p + (2^n - 1) with n - 1 for n, so that 2^n does not overflow before the end.
+  IR scale = f.exp2i(b.CreateSub(e.n, f.integer(1)));
+  IR half = f.fma(p, scale, b.CreateFSub(scale, f.constant(0.5)));
+  return f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), x, b.CreateFAdd(half, half));
+}
+
+IR emit_log(KernelEmitter& k, IR x) {
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  // Denormals are scaled up first.
+  IR tiny = b.CreateFCmpOLT(x, f.constant(std::ldexp(1.0, 1 - f.bias)));
+  IR scaled = f.select(tiny, b.CreateFMul(x, f.constant(std::ldexp(1.0, f.digits))), x);
+  IR bits = b.CreateBitCast(scaled, f.ints());
+  IR exponent = b.CreateSub(b.CreateLShr(bits, f.integer(f.digits)), f.integer(f.bias - 1));
+  IR e = b.CreateFSub(b.CreateSIToFP(f.wide ? b.CreateTrunc(exponent, f.type->getWithNewType(b.getInt32Ty())) : exponent, f.type), f.select(tiny, f.constant(f.digits), f.constant(0.0)));
+  IR fraction = b.CreateAnd(bits, f.integer((int64_t(1) << f.digits) - 1));
+  IR m = b.CreateBitCast(b.CreateOr(fraction, f.integer(int64_t(f.bias - 1) << f.digits)), f.type);  // [0.5, 1)
+  IR below = b.CreateFCmpOLT(m, f.constant(0.707106781186547524));
+  e = f.select(below, b.CreateFSub(e, f.constant(1.0)), e);
+  m = b.CreateFSub(f.select(below, b.CreateFAdd(m, m), m), f.constant(1.0));
+  IR result;
+  if (f.wide) {
+    // log(1 + m) = 2 atanh(s), s = m / (2 + m): 2 s is m - m²/2 + s m²/2.
+    IR s = b.CreateFDiv(m, b.CreateFAdd(m, f.constant(2.0))), z = b.CreateFMul(s, s), half = b.CreateFMul(b.CreateFMul(m, m), f.constant(0.5));
+    IR p = b.CreateFMul(z, f.polynomial(z, {1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01, 2.857142874366239149e-01,
+                                            3.999999999940941908e-01, 6.666666666666735130e-01}));
+    IR low = f.fma(e, 1.90821492927058770002e-10, b.CreateFMul(s, b.CreateFAdd(half, p)));
+    result = f.fma(e, 6.93147180369123816490e-01, b.CreateFSub(m, b.CreateFSub(half, low)));
+  } else {
+    IR z = b.CreateFMul(m, m);
+    IR p = f.polynomial(m, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+                            -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+    IR y = b.CreateFMul(b.CreateFMul(p, m), z);
+    y = f.fma(e, -2.12194440e-4, y);
+    y = f.fma(z, -0.5, y);
+    result = f.fma(e, 0.693359375, b.CreateFAdd(m, y));
+  }
+  double inf = std::numeric_limits<double>::infinity();
+  result = f.select(b.CreateFCmpOEQ(x, f.constant(inf)), x, result);
+  result = f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), f.constant(-inf), result);
+  return f.select(b.CreateFCmpULT(x, f.constant(0.0)), f.constant(std::numeric_limits<double>::quiet_NaN()), result);
+}
+
+IR emit_log1p(KernelEmitter& k, IR x) {
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  // log(u) and, to first order, what rounding 1 + x to u has lost.
+  IR u = b.CreateFAdd(x, f.constant(1.0));
+  IR lost = b.CreateFSub(x, b.CreateFSub(u, f.constant(1.0)));
+  IR log = emit_log(k, u);
+  IR result = b.CreateFAdd(log, b.CreateFDiv(lost, u));
+  IR regular = b.CreateAnd(b.CreateFCmpOGT(u, f.constant(0.0)), b.CreateFCmpOLT(u, f.constant(1e30)));
+  result = f.select(regular, result, log);
+  return f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), x, result);
+}
+
+IR emit_tanh(KernelEmitter& k, IR x) {
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  if (f.wide) {
+    IR e = emit_expm1(k, b.CreateFMul(f.clamp(x, -20.0, 20.0), f.constant(2.0)));
+    return b.CreateFDiv(e, b.CreateFAdd(e, f.constant(2.0)));
+  }
+  // The rational approximation of Eigen (MathFunctionsImpl.h, ptanh_float). At 9 it is 1, from a little above 8 it may be an ULP more.
+  IR c = f.clamp(x, -9.0, 9.0);
+  IR z = b.CreateFMul(c, c);
+  IR p = f.polynomial(z, {-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08,
+                          1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03});
+  IR q = f.polynomial(z, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03});
+  return f.clamp(b.CreateFMul(c, b.CreateFDiv(p, q)), -1.0, 1.0);
+}
+
+IR emit_erf(KernelEmitter& k, IR x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("erf", x);
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  IR c = f.clamp(x, -4.0, 4.0);
+  IR z = b.CreateFMul(c, c);
+  IR p = f.polynomial(z, {-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
+                          -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02});
+  IR q = f.polynomial(z, {-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
+                          -1.42647390514189e-02});
+  return b.CreateFMul(c, b.CreateFDiv(p, q));
+}
+
+IR emit_logistic(KernelEmitter& k, IR x) {
+  auto& b = k.b;
+  IR one = llvm::ConstantFP::get(x->getType(), 1.0);
+  if (!x->getType()->getScalarType()->isFloatTy()) return b.CreateFDiv(one, b.CreateFAdd(one, emit_exp(k, b.CreateFNeg(x))));
+  Float f{k, x->getType()};
+  // exp(-x) has to be right where it is large, up to inf; where 1 + exp(-x) is 1 it need not be small enough.
+  if (f.has_tables()) {
+    // From where 2^n might be rounded up to inf, it is.
+    IR below = b.CreateFCmpOLT(x, f.constant(-88.7)), above = b.CreateFCmpOGT(x, f.constant(87.0));
+    return b.CreateFDiv(one, f.exp_by_table(f.select(below, f.constant(-88.7229), f.select(above, f.constant(87.0), x)), -1, true, true));
+  }
+  Scaled e = f.split_exp(f.clamp(x, -88.8, 87.0), -1, true);
+  IR p = f.polynomial(e.r, {kExp[6], -kExp[5], kExp[4], -kExp[3], kExp[2], -kExp[1], kExp[0]});
+  return b.CreateFDiv(one, f.fma(p, e.scale, one));
+}
+
+namespace {
+
+// x = n π/2 + r with |r| a little above π/4 at most, and n in the low bits of `count`.
+struct QuarterTurns {
+  IR count, r;
+};
+QuarterTurns reduce_turns(Float& f, IR x) {
+  auto& b = f.k.b;
+  IR shifter = f.constant(12582912.0), sum = f.fma(x, f.constant(0.6366197723675814), shifter), n = b.CreateFSub(sum, shifter);
+  // π/2 in three parts, all of one sign, so that -0 stays what it is; the first product is taken away without an error.
+  IR r = f.fma(n, -5.390302529957765e-15, f.fma(n, -7.549789415861596e-08, f.fma(n, -1.5707962512969971, x)));
+  return {b.CreateBitCast(sum, f.ints()), r};
+}
+// Farther out n is no longer exact: rare enough for a call.
+IR unless_far(KernelEmitter& k, IR x, IR result, llvm::StringRef libm) {
+  Float f{k, x->getType()};
+  return unless_any(k, k.b.CreateFCmpOGT(k.b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), f.constant(1e6)), result, [&] { return k.call_libm(libm, x); });
+}
+
+// One of two polynomials in r, with the sign that n says.
+IR emit_sine_from(KernelEmitter& k, IR x, int quarter, llvm::StringRef libm) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm(libm, x);
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  auto [count, r] = reduce_turns(f, x);
+  IR square = b.CreateFMul(r, r);
+  IR sine = f.fma(b.CreateFMul(square, r), f.polynomial(square, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}), r);
+  IR cosine = f.polynomial(square, {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2});
+  cosine = f.fma(b.CreateFMul(square, square), cosine, f.fma(square, -0.5, f.constant(1.0)));
+  IR which = b.CreateAdd(count, f.integer(quarter));
+  IR odd = b.CreateICmpNE(b.CreateAnd(which, f.integer(1)), f.integer(0));
+  IR sign = b.CreateShl(b.CreateAnd(which, f.integer(2)), f.integer(30));
+  IR result = b.CreateBitCast(b.CreateXor(b.CreateBitCast(f.select(odd, cosine, sine), f.ints()), sign), f.type);
+  if (quarter == 0) result = f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), x, result);  // also -0
+  return unless_far(k, x, result, libm);
+}
+
+}  // namespace
+
+IR emit_sine(KernelEmitter& k, IR x) { return emit_sine_from(k, x, 0, "sin"); }
+IR emit_cosine(KernelEmitter& k, IR x) { return emit_sine_from(k, x, 1, "cos"); }
+
+IR emit_tangent(KernelEmitter& k, IR x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("tan", x);
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  auto [count, r] = reduce_turns(f, x);
+  IR square = b.CreateFMul(r, r);
+  IR p = f.polynomial(square, {0.010200507938861847, 0.0017146941972896457, 0.025323517620563507, 0.05315621942281723, 0.13341934978961945, 0.33333033323287964});
+  IR tangent = f.fma(b.CreateFMul(p, square), r, r);
+  // A quarter turn on, it is -1 / tan.
+  IR odd = b.CreateICmpNE(b.CreateAnd(count, f.integer(1)), f.integer(0));
+  return unless_far(k, x, b.CreateFDiv(f.select(odd, f.constant(-1.0), tangent), f.select(odd, tangent, f.constant(1.0))), "tan");
+}
+
+IR emit_atan2(KernelEmitter& k, IR y, IR x) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("atan2", {y, x});
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  auto bits = [&](IR v) { return b.CreateBitCast(v, f.ints()); };
+  auto size = [&](IR v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
+  IR width = size(x), height = size(y), steep = b.CreateFCmpOGT(height, width);
+  IR smaller = f.select(steep, width, height), larger = f.select(steep, height, width);
+  // Both 0 or both infinite: a ratio of 0 or 1, not of nothing.
+  IR ratio = f.select(b.CreateFCmpOEQ(larger, f.constant(0.0)), larger, f.select(b.CreateFCmpOEQ(smaller, larger), f.constant(1.0), b.CreateFDiv(smaller, larger)));
+  ratio = f.select(b.CreateFCmpUNO(x, y), f.constant(std::numeric_limits<double>::quiet_NaN()), ratio);
+  IR square = b.CreateFMul(ratio, ratio);
+  IR p = f.polynomial(square, {0.00293622980825603, -0.016432788223028183, 0.043322738260030746, -0.07562185823917389, 0.10671039670705795, -0.14212459325790405,
+                               0.19993968307971954, -0.3333316147327423});
+  IR angle = f.fma(b.CreateFMul(p, square), ratio, ratio);
+  // 0, π/2 or π, plus or minus the angle; what these have lost is added to the angle first.
+  IR left = b.CreateICmpSLT(bits(x), f.integer(0));
+  angle = f.select(b.CreateXor(steep, left), b.CreateFNeg(angle), angle);
+  auto base = [&](double half) { return f.select(steep, f.constant(half), f.select(left, f.constant(2 * half), f.constant(0.0))); };
+  angle = b.CreateFAdd(base(1.5707963705062866), b.CreateFAdd(base(-4.371139000186241e-08), angle));
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, angle, y);
+}
+
+IR emit_power(KernelEmitter& k, IR x, IR y) {
+  if (llvm::PatternMatch::match(x, llvm::PatternMatch::m_SpecificFP(2))) return emit_exp2(k, y);
+  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("pow", {x, y});
+  auto& b = k.b;
+  auto* wide = x->getType()->getWithNewType(b.getDoubleTy());
+  IR power = b.CreateFPTrunc(emit_exp(k, b.CreateFMul(b.CreateFPExt(y, wide), emit_log(k, b.CreateFPExt(x, wide)))), x->getType());
+  IR inf = llvm::ConstantFP::getInfinity(x->getType());
+  IR usual = b.CreateAnd(b.CreateFCmpOGT(x, llvm::ConstantFP::getZero(x->getType())), b.CreateFCmpOLT(x, inf));
+  usual = b.CreateAnd(usual, b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, y), inf));
+  return unless_any(k, b.CreateNot(usual), power, [&] { return k.call_libm("pow", {x, y}); });
+}
+
+IR emit_remainder(KernelEmitter& k, IR x, IR y) {
+  Float f{k, x->getType()};
+  auto& b = k.b;
+  auto size = [&](IR v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
+  IR dividend = size(x), divisor = size(y), quotient = b.CreateFDiv(dividend, divisor);
+  // The rounded quotient is at most one too large then. Either way what is left is a multiple of the divisor's last place, and smaller than the divisor: exact.
+  IR few = b.CreateFCmpOLT(quotient, f.constant(x->getType()->getScalarType()->isFloatTy() ? 0x1p23 : 0x1p52));
+  IR left = f.fma(b.CreateFNeg(b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, quotient)), divisor, dividend);
+  left = f.select(b.CreateFCmpOLT(left, f.constant(0.0)), b.CreateFAdd(left, divisor), left);
+  left = f.select(b.CreateFCmpOLT(dividend, divisor), dividend, left);  // also of an infinite divisor
+  return unless_any(k, b.CreateNot(few), b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, left, x), [&] { return k.call_libm("fmod", {x, y}); });
+}
+
+IR emit_integer(KernelEmitter& k, IR x, llvm::Type* to, bool is_signed) {
+  Float f{k, x->getType()};
+  int bits = to->getScalarSizeInBits();
+  double end = std::ldexp(1.0, is_signed ? bits - 1 : bits), begin = is_signed ? -end : 0;
+  IR is_below_end = k.b.CreateFCmpOLT(x, f.constant(end)), is_beyond = k.b.CreateFCmpOGE(x, f.constant(end));  // nan is neither
+  x = f.select(is_below_end, x, f.constant(0));
+  x = f.select(k.b.CreateFCmpOGT(x, f.constant(begin)), x, f.constant(begin));
+  auto* converted = to->getWithNewBitWidth(std::max(bits, 32));
+  IR result = is_signed || bits < 32 ? k.b.CreateFPToSI(x, converted) : k.b.CreateFPToUI(x, converted);
+  auto last = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  return f.select(is_beyond, llvm::ConstantInt::get(to, last), k.b.CreateTrunc(result, to));
+}
+
+}  // namespace cresset::cpu

@@ -1,0 +1,90 @@
+// Concatenation: for each position before the dimension, the inputs' pieces one after the other.
+#include "cpu/emit/kernels.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+
+namespace {
+
+// Pairs along the last dimension, as of complex numbers or of a rotation: vectors run along the dimension before it.
+bool is_interleaved(ConcatenateOp op) {
+  auto shape = shaped(op.getResult()).getShape();
+  return op.getInputs().size() == 2 && shape.size() >= 2 && int64_t(op.getDimension()) == int64_t(shape.size()) - 1 && shape.back() == 2 &&
+         shaped(op.getInputs()[0]).getShape().back() == 1;
+}
+
+void emit_interleaved(KernelContext& c, ConcatenateOp op) {
+  auto& k = c.k;
+  auto shape = shaped(op.getResult()).getShape();
+  SmallVector<int64_t> rows(shape.drop_back(2));
+  int64_t length = shape[shape.size() - 2];
+  c.kernel.tasks = product(rows);
+  c.kernel.cost = double(product(shape)) * 8;
+  k.loop(k.begin(), k.end(), [&](IR row) {
+    Indices at = delinearise(k, rows, row);
+    at.append({Index{}, constant_index(k, 0)});
+    k.along(k.i64(length), k.target.lanes, [&](IR i, int n) {
+      at[at.size() - 2] = {i, n > 1 ? 1 : 0, n};
+      auto part = [&](unsigned which) { return c.elements(n).emit(op.getInputs()[which], at); };
+      IR first = part(0), second = part(1), place = k.mul(k.add(k.mul(row, length), i), 2);
+      auto store = [&](IR value, IR offset, int lanes) { k.store(element(op.getResult()), value, c.buffer(op.getResult()), offset, lanes); };
+      if (n > 1) return store(k.b.CreateVectorInterleave({first, second}), place, 2 * n);
+      store(first, place, 1), store(second, k.add(place, k.i64(1)), 1);
+    });
+  });
+}
+
+}  // namespace
+
+llvm::Error emit_concatenate(KernelContext& c) {
+  auto& k = c.k;
+  auto op = cast<ConcatenateOp>(c.fusion.roles.back().first);
+  if (is_interleaved(op)) return emit_interleaved(c, op), llvm::Error::success();
+  auto output = shaped(op.getResult());
+  int64_t dim = op.getDimension();
+  SmallVector<int64_t> outer(output.getShape().begin(), output.getShape().begin() + dim);
+  int64_t inner = product(output.getShape().drop_front(dim + 1));
+  // For each outer position the inputs' pieces stand one after the other; a few long pieces are divided.
+  int64_t parts = product(outer) >= 16 || output.getNumElements() < 16384 ? 1 : 16;
+  c.kernel.tasks = product(outer) * parts;
+  c.kernel.cost = double(output.getNumElements()) * 8;
+  k.loop(k.begin(), k.end(), [&](IR all) {
+    IR task = parts == 1 ? all : k.b.CreateUDiv(all, k.i64(parts)), part = parts == 1 ? k.i64(0) : k.b.CreateURem(all, k.i64(parts));
+    Indices outer_at = delinearise(k, outer, task);
+    int64_t start = 0;
+    for (Value input : op.getInputs()) {
+      int64_t rows = shaped(input).getDimSize(dim);
+      SmallVector<int64_t> piece(shaped(input).getShape().drop_front(dim));
+      int64_t last = piece.back(), others = rows * inner / last;
+      int lanes = k.target.lanes;
+      IR base = k.b.CreateAdd(k.b.CreateMul(task, k.i64(output.getDimSize(dim) * inner)), k.i64(start * inner));
+      // Rows, or what there is of a single one, by parts.
+      bool by_rows = others > 1;
+      int64_t units = by_rows ? others : last / lanes, each = ceil_div(units, parts);
+      IR from = k.min(k.mul(part, each), k.i64(units)), to = k.min(k.add(k.mul(part, each), k.i64(each)), k.i64(units));
+      k.loop(by_rows ? from : k.i64(0), by_rows ? to : k.i64(others), [&](IR r) {
+        Indices at(outer_at);
+        at.append(delinearise(k, ArrayRef(piece).drop_back(), r));
+        at.push_back({});
+        IR row = k.b.CreateAdd(base, k.mul(r, last));
+        auto copy = [&](IR i, int n) {
+          at.back() = {i, n > 1 ? 1 : 0, n};
+          k.store(element(input), c.elements(n).emit(input, at), c.buffer(op.getResult()), k.add(row, i), n);
+        };
+        k.loop(by_rows ? k.i64(0) : k.mul(from, lanes), by_rows ? k.i64(last / lanes * lanes) : k.mul(to, lanes), lanes, [&](IR i) { copy(i, lanes); });
+        auto rest = [&] {
+          for (int n = lanes / 2; n; n /= 2)
+            if (last & n) copy(k.i64(last & -2 * n), n);
+        };
+        if (by_rows || parts == 1) rest();
+        else if (last % lanes) k.when(k.b.CreateICmpEQ(part, k.i64(parts - 1)), rest);  // of a divided row
+      });
+      start += rows;
+    }
+  });
+  return llvm::Error::success();
+}
+
+}  // namespace cresset::cpu

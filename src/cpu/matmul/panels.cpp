@@ -1,0 +1,269 @@
+#include "cpu/matmul/panels.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+
+Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool ends) : ends(ends), k_(k), b_(k.b), s_(spec) {
+  type = k.compute_type(s_.type);
+  depth = k.target.bf16_dot != Target::None && s_.a_type.isBF16() && s_.b_type.isBF16() && type->isFloatTy() ? 2 : 1;
+  unit = depth == 2 ? k.b.getInt32Ty() : type;
+  bytes = type->getScalarSizeInBits() / 8;
+  lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
+  bool many = k.target.registers == 32;
+  most_sums = many ? 24 : 12;
+  if ((grid = choose_grid())) {
+    mr = grid->rows * grid->down, nr = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
+    registers.emplace(k, grid->rows);
+    return;
+  }
+  // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
+  mr = std::min<int64_t>(s_.m, most_rows ? most_rows : many ? 8 : 6);
+  int most = int(most_sums / std::max<int64_t>(mr, many ? 4 : 3));
+  auto width = [&](int v) {
+    nr = v * lanes;
+    return computed(s_.n);
+  };
+  vectors = most;
+  // Two thirds of the sums at least: fewer wait for themselves, and eight by one for their loads.
+  for (int v = most - 1; v >= 1 && 3 * v * mr >= 2 * most_sums; --v)
+    if (width(v) < width(vectors)) vectors = v;
+  vectors = std::min<int64_t>(vectors, ceil_div(s_.n, lanes));
+  nr = vectors * lanes;
+}
+
+Panels Panels::narrowed(int64_t columns) const {
+  constexpr int kBytes = 32;  // narrower vectors take as long
+  Panels result = *this;
+  result.is_end = true;
+  if (2 * columns <= lanes && lanes * bytes > kBytes) result.lanes = lanes / 2;
+  result.vectors = int(ceil_div(columns, result.lanes)), result.nr = result.vectors * result.lanes;
+  return result;
+}
+std::optional<Panels> Panels::end() const {
+  if (!ends || s_.n % nr == 0) return std::nullopt;
+  return narrowed(s_.n % nr);
+}
+void Panels::each(std::optional<Panels>& last, IR columns, const std::function<void(Panels& p, IR n)>& body) {
+  if (!last) return k_.loop(k_.i64(0), columns, nr, [&](IR n) { body(*this, n); });
+  IR whole = k_.mul(b_.CreateUDiv(columns, k_.i64(nr)), nr);
+  k_.loop(k_.i64(0), whole, nr, [&](IR n) { body(*this, n); });
+  k_.when(b_.CreateICmpSLT(whole, columns), [&] { body(*last, whole); });
+}
+int64_t Panels::computed(int64_t n) const {
+  int64_t rest = n % nr;
+  return n - rest + (rest == 0 ? 0 : ends ? narrowed(rest).nr : nr);
+}
+
+IR Panels::load_a(IR batch, IR m, IR k, int lanes) { return k_.widened(s_.a_type, k_.load(s_.a_type, s_.a, s_.a_offset(batch, m, k), lanes), type); }
+IR Panels::load_b(IR batch, IR k, IR n, int lanes) { return k_.widened(s_.b_type, k_.load(s_.b_type, s_.b, s_.b_offset(batch, k, n), lanes), type); }
+void Panels::put(IR value, IR panel, IR index) { b_.CreateAlignedStore(value, b_.CreateInBoundsGEP(unit, panel, index), llvm::Align(4)); }
+
+//===-- Units -----------------------------------------------------------------------------------------------------===//
+
+IR Panels::units(IR count) { return depth == 1 ? count : b_.CreateLShr(b_.CreateAdd(count, k_.i64(1)), k_.i64(1)); }
+// The bits of bf16s.
+IR Panels::raw(IR base, IR offset, int lanes) {
+  return b_.CreateAlignedLoad(k_.vector(b_.getInt16Ty(), lanes), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
+}
+IR Panels::pair(IR low, IR high) {
+  auto* wide = low->getType()->getWithNewType(unit);
+  return b_.CreateOr(b_.CreateZExt(low, wide), b_.CreateShl(b_.CreateZExt(high, wide), llvm::ConstantInt::get(wide, 16)));
+}
+// `lanes` units along M (or N) whose first elements are at k; past the `end` of K there are zeros.
+IR Panels::unit_of_a(IR batch, IR m, IR k, IR end, int lanes) {
+  if (depth == 1) return load_a(batch, m, k, lanes);
+  IR next = b_.CreateAdd(k, k_.i64(1)), inside = b_.CreateICmpSLT(next, end);
+  IR low = raw(s_.a, s_.a_offset(batch, m, k), lanes), high = raw(s_.a, s_.a_offset(batch, m, b_.CreateSelect(inside, next, k)), lanes);
+  return pair(low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType())));
+}
+// `lanes` elements along N of row k, and of the one below.
+std::pair<IR, IR> Panels::two_rows_of_b(IR batch, IR k, IR n, IR end, int lanes) {
+  auto element = [&](IR at) { return raw(s_.b, s_.b_offset(batch, at, n), lanes); };
+  IR next = b_.CreateAdd(k, k_.i64(1)), inside = b_.CreateICmpSLT(next, end);
+  IR low = element(k), high = element(b_.CreateSelect(inside, next, k));
+  return {low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType()))};
+}
+IR Panels::unit_of_b(IR batch, IR k, IR n, IR end) {
+  if (depth == 1) return load_b(batch, k, n, 1);
+  auto [low, high] = two_rows_of_b(batch, k, n, end, 1);
+  return pair(low, high);
+}
+// The units of a whole row of a panel.
+IRs Panels::units_of_b(IR batch, IR k, IR n, IR end) {
+  IRs result;
+  if (depth == 2) {
+    auto [low, high] = two_rows_of_b(batch, k, n, end, int(nr));
+    return interleaved(low, high);
+  }
+  for (int v = 0; v < vectors; ++v) result.push_back(load_b(batch, k, k_.add(n, k_.i64(v * lanes)), lanes));
+  return result;
+}
+IRs Panels::interleaved(IR low, IR high) {
+  IRs result;
+  for (int v = 0; v < vectors; ++v) {
+    SmallVector<int> order;
+    for (int i = v * lanes; i < (v + 1) * lanes; ++i) order.append({i, int(nr) + i});
+    result.push_back(b_.CreateBitCast(b_.CreateShuffleVector(low, high, order), k_.vector(unit, lanes)));
+  }
+  return result;
+}
+// Neighbours along K are pairs as they lie.
+IR Panels::pairs_along_k(IR base, IR offset, int count) {
+  return b_.CreateAlignedLoad(k_.vector(unit, count), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
+}
+IR Panels::row_of_a(IR batch, IR m, IR k, int units) { return depth == 1 ? load_a(batch, m, k, units) : pairs_along_k(s_.a, s_.a_offset(batch, m, k), units); }
+IR Panels::column_of_b(IR batch, IR k, IR n, int units) { return depth == 1 ? load_b(batch, k, n, units) : pairs_along_k(s_.b, s_.b_offset(batch, k, n), units); }
+IR Panels::product(IR a, IR b, IR sum) {
+  auto* vector = sum->getType();
+  if (depth == 2 && k_.target.bf16_dot == Target::Native) {
+    auto* pairs = k_.vector(b_.getBFloatTy(), 2 * lanes);
+    auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512 : lanes == 8 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256 : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128;
+    return b_.CreateIntrinsic(id, {}, {sum, b_.CreateBitCast(a, pairs), b_.CreateBitCast(b, pairs)});
+  }
+  if (depth == 2) {
+    auto* ints = llvm::cast<llvm::VectorType>(vector)->getWithNewType(unit);
+    auto low = [&](IR x) { return b_.CreateBitCast(b_.CreateShl(x, llvm::ConstantInt::get(ints, 16)), vector); };
+    auto high = [&](IR x) { return b_.CreateBitCast(b_.CreateAnd(x, llvm::ConstantInt::get(ints, 0xffff0000u)), vector); };
+    sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {low(a), low(b), sum});
+    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {high(a), high(b), sum});
+  }
+  return type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {a, b, sum}) : b_.CreateAdd(b_.CreateMul(a, b), sum);
+}
+
+//===-- Packing ---------------------------------------------------------------------------------------------------===//
+
+void Panels::pack_a(IR batch, IR m0, IR rows, IR k0, IR count, const std::function<IR(IR m)>& panel) {
+  auto one_by_one = [&](IR from, IR to) { k_.loop(from, to, mr, [&](IR m) { pack_a(batch, b_.CreateAdd(m0, m), k0, count, panel(m)); }); };
+  if (!s_.a_unit_m || mr == 1 || grid) return one_by_one(k_.i64(0), rows);
+  // Several panels at once, as a line of memory goes through more than one; and not the last rows, which may be fewer.
+  constexpr int64_t kTogether = 8;
+  IR end = b_.CreateAdd(k0, count), together = k_.mul(b_.CreateUDiv(rows, k_.i64(kTogether * mr)), kTogether * mr);
+  auto copy = [&](IR from, IR to, int64_t panels) {
+    k_.loop(from, to, panels * mr, [&](IR m) {
+      IRs targets;
+      for (int64_t i = 0; i < panels; ++i) targets.push_back(panel(k_.add(m, k_.i64(i * mr))));
+      k_.loop(k_.i64(0), units(count), [&](IR u) {
+        for (int64_t i = 0; i < panels; ++i)
+          put(unit_of_a(batch, b_.CreateAdd(m0, k_.add(m, k_.i64(i * mr))), b_.CreateAdd(k0, k_.mul(u, depth)), end, int(mr)), targets[i], k_.mul(u, mr));
+      });
+    });
+  };
+  IR whole = k_.mul(b_.CreateUDiv(rows, k_.i64(mr)), mr);
+  copy(k_.i64(0), together, kTogether);
+  copy(together, whole, 1);
+  if (!s_.divides_rows(mr)) one_by_one(whole, rows);
+}
+
+void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
+  if (grid) return pack_tiles_of_a(batch, m, k0, count, panel);
+  SmallVector<IR> rows;
+  for (int64_t i = 0; i < mr; ++i) {
+    IR row = k_.add(m, k_.i64(i));
+    rows.push_back(s_.divides_rows(mr) ? row : k_.min(row, k_.i64(s_.m - 1)));
+  }
+  IR end = b_.CreateAdd(k0, count), all = units(count);
+  auto element_at = [&](IR u) { return b_.CreateAdd(k0, k_.mul(u, depth)); };
+  if (s_.a_unit_m && s_.divides_rows(mr) && mr > 1)
+    return k_.loop(k_.i64(0), all, [&](IR u) { put(unit_of_a(batch, m, element_at(u), end, int(mr)), panel, k_.mul(u, mr)); });
+  // Squares, transposed in registers. What a vector holds beyond the last row is overwritten by the next one.
+  int side = mr == 1 ? lanes : int(llvm::bit_ceil(uint64_t(mr)));
+  IR squares = s_.a_unit_k ? b_.CreateAnd(b_.CreateUDiv(count, k_.i64(depth)), k_.i64(-side)) : k_.i64(0);
+  if (s_.a_unit_k)
+    k_.loop(k_.i64(0), squares, side, [&](IR u) {
+      IRs v;
+      for (IR row : rows) v.push_back(row_of_a(batch, row, element_at(u), side));
+      if (mr == 1) return put(v[0], panel, u);
+      v.resize(side, llvm::PoisonValue::get(v[0]->getType()));
+      k_.transpose(v);
+      for (int i = 0; i < side; ++i) put(v[i], panel, k_.mul(k_.add(u, k_.i64(i)), mr));
+    });
+  k_.loop(squares, all, [&](IR u) {
+    for (auto [i, row] : llvm::enumerate(rows)) put(unit_of_a(batch, row, element_at(u), end, 1), panel, k_.add(k_.mul(u, mr), k_.i64(i)));
+  });
+}
+
+void Panels::one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target) {
+  k_.loop(k_.i64(0), columns, [&](IR j) { put(unit_of_b(batch, k, b_.CreateAdd(n, j), end), target, j); });
+}
+
+void Panels::whole_row_of_b(IR batch, IR n, IR k, IR end, IR target) {
+  for (auto [v, units] : llvm::enumerate(units_of_b(batch, k, n, end))) put(units, target, k_.i64(v * lanes));
+}
+
+void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel) {
+  if (grid) k_.loop(k_.i64(0), columns, nr, [&](IR n) { zero_end(panel(n), count); });
+  if (s_.b_unit_k)
+    return k_.loop(k_.i64(0), columns, nr, [&](IR n) { pack_b_transposed(batch, b_.CreateAdd(n0, n), b_.CreateSub(columns, n), k0, count, panel(n)); });
+  // Row after row, each as far as the block goes: neighbours in memory.
+  IR whole = k_.mul(b_.CreateUDiv(columns, k_.i64(nr)), nr), end = b_.CreateAdd(k0, count);
+  k_.loop(k_.i64(0), units(count), [&](IR u) {
+    IR k = b_.CreateAdd(k0, k_.mul(u, depth));
+    auto target = [&](IR n) { return b_.CreateInBoundsGEP(unit, panel(n), k_.mul(u, nr)); };
+    k_.loop(k_.i64(0), whole, nr, [&](IR n) {
+      IR first = b_.CreateAdd(n0, n);
+      if (!s_.b_unit_n) return one_row_of_b(batch, first, k, end, k_.i64(nr), target(n));
+      whole_row_of_b(batch, first, k, end, target(n));
+    });
+    if (s_.n % nr == 0) return;
+    k_.when(b_.CreateICmpSLT(whole, columns), [&] {
+      for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(unit, lanes)), target(whole), k_.i64(v * lanes));
+      one_row_of_b(batch, b_.CreateAdd(n0, whole), k, end, b_.CreateSub(columns, whole), target(whole));
+    });
+  });
+}
+
+// Squares of lanes x lanes, transposed in registers; columns beyond N repeat the last one. The columns of one vector after the other's: where they lie
+// a multiple of 4 KiB apart, lines of more of them than a set of the L1 cache has ways (8) would be gone before their second half is read.
+void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel) {
+  IR squares = b_.CreateAnd(b_.CreateUDiv(count, k_.i64(depth)), k_.i64(-int64_t(lanes))), end = b_.CreateAdd(k0, count);
+  auto element_at = [&](IR u) { return b_.CreateAdd(k0, k_.mul(u, depth)); };
+  SmallVector<IR> columns;
+  for (int64_t j = 0; j < nr; ++j) {
+    IR column = k_.add(n, k_.i64(j));
+    columns.push_back(s_.n % nr ? k_.min(column, k_.i64(s_.n - 1)) : column);
+  }
+  for (int v = 0; v < vectors; ++v)
+    k_.loop(k_.i64(0), squares, lanes, [&](IR u) {
+      IRs rows;
+      for (int i = 0; i < lanes; ++i) rows.push_back(column_of_b(batch, element_at(u), columns[v * lanes + i], lanes));
+      k_.transpose(rows);
+      for (int i = 0; i < lanes; ++i) put(rows[i], panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
+    });
+  IR columns_left = s_.n % nr ? k_.min(k_.i64(nr), left) : k_.i64(nr);
+  k_.loop(squares, units(count), [&](IR u) { one_row_of_b(batch, n, element_at(u), end, columns_left, b_.CreateInBoundsGEP(unit, panel, k_.mul(u, nr))); });
+}
+
+IRs Panels::dots(ArrayRef<IR> rows, ArrayRef<IR> columns, IR count) {
+  auto add = [&](IR k, ArrayRef<IR> sums, int lanes) {
+    auto load = [&](IR array) -> IR { return b_.CreateAlignedLoad(k_.vector(type, lanes), b_.CreateInBoundsGEP(type, array, k), llvm::Align(bytes)); };
+    IRs y = llvm::map_to_vector(columns, load), next;
+    for (IR row : rows) {
+      IR x = load(row);
+      for (IR column : y) next.push_back(product(x, column, sums[next.size()]));
+    }
+    return next;
+  };
+  IR whole = b_.CreateAnd(count, k_.i64(-int64_t(lanes)));
+  IRs sums(rows.size() * columns.size(), llvm::Constant::getNullValue(k_.vector(type, lanes)));
+  sums = k_.sums_of(k_.loop(k_.i64(0), whole, lanes, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, lanes); }), lanes);
+  return k_.loop(whole, count, 1, sums, [&](IR k, ArrayRef<IR> sums) { return add(k, sums, 1); });
+}
+
+IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch) {
+  return k_.loop(k_.i64(0), units(count), 1, sums, [&](IR u, ArrayRef<IR> sums) {
+    IRs next, columns;
+    for (int v = 0; v < vectors; ++v) columns.push_back(b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, k_.mul(u, pitch ? pitch : nr), v), llvm::Align(4)));
+    for (int64_t i = 0; i < mr; ++i) {
+      IR x = k_.splat(b_.CreateAlignedLoad(unit, a(i, u), llvm::Align(bytes / depth)), lanes);
+      for (int v = 0; v < vectors; ++v) next.push_back(product(x, columns[v], sums[next.size()]));
+    }
+    return next;
+  });
+}
+
+}  // namespace cresset::cpu

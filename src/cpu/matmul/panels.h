@@ -1,0 +1,159 @@
+// The inside of a matrix product: panels of its operands, packed, and the tile of sums that stays in registers.
+#pragma once
+
+#include <optional>
+
+#include "cpu/emit/kernels.h"
+#include "cpu/matmul/tiles.h"
+
+namespace cresset::cpu {
+
+/// C[b,m,n] = sum_k A[b,m,k] B[b,k,n]. Only K may be 0: of a phase of a convolution no place of the window may meet the input.
+struct MatmulSpec {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  mlir::Type a_type, b_type;
+  mlir::Type type;  ///< of C: its compute type is that of the sums
+  IR a = nullptr, b = nullptr;  ///< arrays
+
+  /// Element offsets.
+  std::function<IR(IR batch, IR m, IR k)> a_offset;
+  std::function<IR(IR batch, IR k, IR n)> b_offset;
+  /// Instead of b_offset: packs panels itself (of a convolution's windows), whose columns beyond N may hold any number.
+  struct Block {
+    IR batch, k0, n0, k, n;         ///< its first row and column, how many
+    std::function<IR(IR n)> panel;  ///< address of the panel of the columns from n on; n counts from the block's first
+    int64_t width;                  ///< of a panel, whose rows follow each other
+    int lanes;                      ///< of a vector; divides the width
+    IR scratch;                     ///< `pack_scratch` bytes, then `column_scratch` for each column
+    bool asked;                     ///< whether its memory was asked for before
+  };
+  std::function<void(const Block&)> pack_b;
+  bool packs_units = false;     ///< so that nothing is left to be paired
+  bool panel_by_panel = false;  ///< packs one at a time, right before all rows of the block pass it; b_offset, if there is one, says what to prefetch for the next
+  int64_t b_pitch = 0;          ///< unless 0, a whole panel could be read where it lies, at b_offset, its rows so many elements apart
+  int64_t b_spread = 1;         ///< elements of memory from one column to the next, for what is prefetched
+  int64_t pack_scratch = 0, column_scratch = 0;  ///< for each block, and besides for each of its columns
+  int64_t k_unit = 1;  ///< blocks of K are multiples of it
+  int64_t k_run = 0;   ///< unless 0, blocks of K don't cross its multiples, between which neighbours in K need not be neighbours in memory
+  /// The batch as groups whose sizes are known only when it runs: of the rows, of which each is multiplied with the B of its group, or of K. `ends` are i32s that don't decrease.
+  enum Groups { None, Rows, Depth };
+  Groups groups = None;
+  IR ends = nullptr;
+  /// Whether tiles of as many rows never reach beyond the last one.
+  bool divides_rows(int64_t rows) const { return groups != Rows && m % rows == 0; }
+  /// Whether neighbours in that dimension are neighbours in memory.
+  bool a_unit_k = false, a_unit_m = false, b_unit_n = false, b_unit_k = false;
+
+  /// Takes the elements n, n + 1, … of a row of C, once each; vectors only if it says so.
+  std::function<void(IR batch, IR m, IR n, IR sum, int lanes)> store;
+  bool store_vectors = true;
+  int64_t n_run = 0;  ///< unless 0, vectors that are stored don't cross its multiples, between which neighbours in N need not be neighbours in memory
+  /// Asks for the memory that `store` will read there, or write; may be absent.
+  std::function<void(IR batch, IR m, IR n, bool to_write)> prefetch;
+  bool may_use_tiles = true;  ///< of AMX: only for who multiplies through Panels::multiply_tiles()
+  /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
+  EpilogueStreams streams{1};
+};
+
+/// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors registers. Where the machine
+/// multiplies pairs of bf16, a unit of a panel is such a pair, of two neighbours along K, and takes the place of one f32.
+/// For AMX a panel of B is the same, the rows of a panel of A are divided into tiles, [k / 32][tile][row][32], and both end with zeros.
+class Panels {
+ public:
+  /// `most_rows` of a tile; 0: as many as make the least of loads. With `ends`, what is left of the columns beyond whole panels gets a narrowed() one.
+  Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows = 0, bool ends = false);
+  /// The same rows, and as few vectors as hold so many columns, or half of one.
+  Panels narrowed(int64_t columns) const;
+  /// Those for the last columns of all, if there are fewer than a panel has and these get one of their own.
+  std::optional<Panels> end() const;
+  /// The panels of some columns in turn, of which `last` is the last one of all; n counts from the first column.
+  void each(std::optional<Panels>& last, IR columns, const std::function<void(Panels& p, IR n)>& body);
+  /// So many columns are computed in order to have n of them.
+  int64_t computed(int64_t n) const;
+
+  /// The sums of a panel of A and one of B, as AMX holds them.
+  struct Grid {
+    int64_t rows;          ///< of a tile of A or of sums
+    int64_t down, across;  ///< tiles
+  };
+  std::optional<Grid> grid;  ///< of tiles, if they are used: then mr = rows x down, nr = 16 x across
+  std::optional<TileRegisters> registers;
+
+  llvm::Type* type;      ///< of the sums
+  llvm::Type* unit;      ///< of a panel; as large as `type`
+  int depth;             ///< elements along K in a unit
+  int bytes, lanes, vectors;
+  int most_sums;         ///< vectors of sums that the registers hold beside operands
+  int64_t mr, nr;
+  bool ends;             ///< whether the last columns get a narrowed() one,
+  bool is_end = false;   ///< and whether this is it
+  int64_t columns() const { return s_.n; }
+  /// `count` elements along K in a panel, with the zeros at its end.
+  int64_t padded(int64_t count) const { return round_up(count, grid ? kTileDepth : depth); }
+
+  /// Elements along the dimension of unit stride, in the type of the sums.
+  IR load_a(IR batch, IR m, IR k, int lanes);
+  IR load_b(IR batch, IR k, IR n, int lanes);
+  /// Asks for the line of memory that holds an element.
+  void prefetch_b(IR batch, IR k, IR n, int cache = 1) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n)), false, cache); }
+  /// Units of a row of A, of a column of B, from k on, which are neighbours in memory.
+  IR row_of_a(IR batch, IR m, IR k, int units);
+  IR column_of_b(IR batch, IR k, IR n, int units);
+  /// sum + a b, of units.
+  IR product(IR a, IR b, IR sum);
+  /// The panel of the mr rows from m, columns [k0, k0 + count). Rows beyond M repeat the last one.
+  void pack_a(IR batch, IR m, IR k0, IR count, IR panel);
+  /// The panels of the rows [m0, m0 + rows), columns [k0, k0 + count).
+  void pack_a(IR batch, IR m0, IR rows, IR k0, IR count, const std::function<IR(IR m)>& panel);
+  /// The panels of the columns [n0, n0 + columns), rows [k0, k0 + count). What columns beyond N hold is of no meaning, but finite
+  /// where the last column is.
+  void pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel);
+  /// A row of the panel of the columns from n, none of them beyond N: of elements from k on, zeros from `end`. Neighbours in N are neighbours in memory.
+  void whole_row_of_b(IR batch, IR n, IR k, IR end, IR target);
+  /// Of `count` elements along K.
+  IR units(IR count);
+  /// sums[i][v] + sum over the `count` elements along K of a(i, k) * panel[k][v]; `a` gives the address of a unit, k counts units.
+  /// Rows of the panel are `pitch` units apart, or nr.
+  IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch = 0);
+  /// The sums of rows[i][k] * columns[j][k] over `count` of k, j after j for each i; addresses of what lies in memory along K, in the type of the sums.
+  IRs dots(llvm::ArrayRef<IR> rows, llvm::ArrayRef<IR> columns, IR count);
+  /// Where tiles of A begin and how far they, their rows and the next ones along K are apart, in bytes.
+  struct TilesOfA {
+    IR first;
+    int64_t row, tile, step;
+  };
+  TilesOfA packed_tiles(IR panel) const;
+  /// Rows of bf16 as they lie, zero up to a multiple of 32.
+  TilesOfA rows_as_tiles(IR first, int64_t pitch) const { return {first, pitch, grid->rows * pitch, TileRegisters::kBytes}; }
+  /// sums (+)= tiles of A · panel; rows of sums lie `pitch` bytes apart.
+  void multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add);
+  /// Makes pairs of a panel of B whose rows are bf16, in place.
+  void pair_up(IR panel, IR count);
+  /// For AMX the end of a panel of B, if there are tiles.
+  void zero_end(IR panel, IR count);
+  IRs zeros() { return IRs(mr * vectors, llvm::Constant::getNullValue(k_.vector(type, lanes))); }
+  IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
+
+ private:
+  static constexpr int64_t kTileDepth = 32;
+
+  std::optional<Grid> choose_grid() const;
+  void pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel);
+  IR raw(IR base, IR offset, int lanes);
+  IR pair(IR low, IR high);
+  IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);
+  std::pair<IR, IR> two_rows_of_b(IR batch, IR k, IR n, IR end, int lanes);
+  IR unit_of_b(IR batch, IR k, IR n, IR end);
+  IRs units_of_b(IR batch, IR k, IR n, IR end);
+  IRs interleaved(IR low, IR high);
+  void put(IR value, IR panel, IR index);
+  void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
+  IR pairs_along_k(IR base, IR offset, int count);
+  void pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel);
+
+  KernelEmitter& k_;
+  llvm::IRBuilder<>& b_;
+  const MatmulSpec& s_;
+};
+
+}  // namespace cresset::cpu

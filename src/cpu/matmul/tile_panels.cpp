@@ -1,0 +1,108 @@
+// Panels for AMX: tiles of A are rows as they lie, zero where K ends, so that a product is nothing but loads of tiles and their multiplication.
+#include "cpu/matmul/panels.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+
+// As many sums as there are registers: 2 x 2 tiles multiply each operand twice. Few rows or columns are one tile wide. Rows are shared out equally, because
+// a multiplication takes a cycle for each row; how many a group has is not known.
+std::optional<Panels::Grid> Panels::choose_grid() const {
+  if (!k_.target.tiles || depth != 2 || !s_.may_use_tiles || s_.k < kTileDepth) return std::nullopt;
+  constexpr int64_t kSums = 4, kRows = TileRegisters::kRows;
+  bool by_groups = s_.groups == MatmulSpec::Rows;
+  int64_t rows = by_groups ? ceil_div(s_.m, s_.batch) : s_.m, down = ceil_div(rows, kRows), across = ceil_div(s_.n, kRows);
+  if (down > 1 && across > 1) down = across = 2;
+  else down = std::min(down, kSums), across = std::min(across, kSums);
+  int64_t panels = ceil_div(rows, down * kRows);
+  return Grid{by_groups ? kRows : ceil_div(rows, panels * down), down, across};
+}
+
+Panels::TilesOfA Panels::packed_tiles(IR panel) const {
+  int64_t tile = grid->rows * TileRegisters::kBytes;
+  return {panel, TileRegisters::kBytes, tile, grid->down * tile};
+}
+
+void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add) {
+  using T = TileRegisters;
+  auto bytes = [&](IR base, IR at) { return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, at); };
+  auto sum = [&](int64_t i, int64_t j) { return int(T::kSum + i * grid->across + j); };
+  auto each_sum = [&](const std::function<void(int tile, IR address)>& body) {
+    for (int64_t i = 0; i < grid->down; ++i)
+      for (int64_t j = 0; j < grid->across; ++j) body(sum(i, j), bytes(sums, k_.i64(i * grid->rows * pitch + j * T::kBytes)));
+  };
+  auto load = [&] { each_sum([&](int tile, IR address) { registers->load(tile, address, pitch); }); };
+  auto zero = [&] { each_sum([&](int tile, IR) { registers->zero(tile); }); };
+  k_.either(add, load, zero);
+  IR steps = b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth));
+  k_.loop(k_.i64(0), steps, [&](IR step) {
+    for (int64_t j = 0; j < grid->across; ++j) {
+      int right = int(T::kRight + j % 2);
+      registers->load(right, bytes(panel, k_.add(k_.mul(step, T::kRows * nr * 4), k_.i64(j * T::kBytes))), nr * 4);
+      for (int64_t i = 0; i < grid->down; ++i) {
+        int left = int(T::kLeft + i % 2);
+        if (j == 0) registers->load(left, bytes(a.first, k_.add(k_.mul(step, a.step), k_.i64(i * a.tile))), a.row);
+        registers->multiply(sum(i, j), left, right);
+      }
+    }
+  });
+  each_sum([&](int tile, IR address) { registers->store(tile, address, pitch); });
+}
+
+void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
+  constexpr int64_t kUnits = kTileDepth / 2;
+  IR end = b_.CreateAdd(k0, count), whole = b_.CreateUDiv(count, k_.i64(kTileDepth)), last = b_.CreateURem(count, k_.i64(kTileDepth));
+  auto row_of = [&](IR i) { return s_.divides_rows(mr) ? b_.CreateAdd(m, i) : k_.min(b_.CreateAdd(m, i), k_.i64(s_.m - 1)); };
+  // The units of one step of row i, which counts from the panel's first.
+  auto place = [&](IR step, IR i) {
+    IR tile = k_.add(k_.mul(step, grid->down), b_.CreateUDiv(i, k_.i64(grid->rows)));
+    return b_.CreateInBoundsGEP(unit, panel, k_.mul(k_.add(k_.mul(tile, grid->rows), b_.CreateURem(i, k_.i64(grid->rows))), kUnits));
+  };
+  auto one_by_one = [&](IR i, IR step) {
+    k_.loop(k_.i64(0), k_.i64(kUnits), [&](IR u) {
+      IR k = k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.mul(u, 2))), inside = b_.CreateICmpSLT(k, end);
+      IR pair = unit_of_a(batch, row_of(i), b_.CreateSelect(inside, k, k0), end, 1);
+      put(b_.CreateSelect(inside, pair, llvm::Constant::getNullValue(unit)), place(step, i), u);
+    });
+  };
+  auto element = [&](IR step, int64_t u) { return k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.i64(2 * u))); };
+  k_.loop(k_.i64(0), k_.i64(mr), s_.a_unit_k ? 1 : grid->rows, [&](IR i) {
+    if (s_.a_unit_k)
+      return k_.loop(k_.i64(0), whole, [&](IR step) { put(pairs_along_k(s_.a, s_.a_offset(batch, row_of(i), element(step, 0)), kUnits), place(step, i), k_.i64(0)); });
+    auto rows_one_by_one = [&] { k_.loop(k_.i64(0), k_.i64(grid->rows), [&](IR r) { k_.loop(k_.i64(0), whole, [&](IR step) { one_by_one(k_.add(i, r), step); }); }); };
+    if (!s_.a_unit_m) return rows_one_by_one();
+    // A square of pairs, transposed in registers, if as many rows are there.
+    IR fits = b_.CreateICmpSLE(b_.CreateAdd(m, k_.add(i, k_.i64(kUnits))), k_.i64(s_.m));
+    auto transposed = [&] {
+      k_.loop(k_.i64(0), whole, [&](IR step) {
+        IRs square;
+        for (int64_t u = 0; u < kUnits; ++u) square.push_back(unit_of_a(batch, k_.add(m, i), element(step, u), end, kUnits));
+        k_.transpose(square);
+        for (int64_t r = 0; r < grid->rows; ++r) put(square[r], place(step, k_.add(i, k_.i64(r))), k_.i64(0));
+      });
+    };
+    k_.either(fits, transposed, rows_one_by_one);
+  });
+  k_.when(b_.CreateICmpNE(last, k_.i64(0)), [&] { k_.loop(k_.i64(0), k_.i64(mr), [&](IR i) { one_by_one(i, whole); }); });
+}
+
+// The rows of a panel of B between the last element and the end of its tile.
+void Panels::zero_end(IR panel, IR count) {
+  if (!grid) return;
+  IR end = b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth));
+  k_.loop(units(count), k_.mul(end, kTileDepth / 2), [&](IR u) {
+    for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(unit, lanes)), panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));
+  });
+}
+
+void Panels::pair_up(IR panel, IR count) {
+  k_.loop(k_.i64(0), units(count), [&](IR u) {
+    IR first = k_.mul(u, 2 * nr), inside = b_.CreateICmpSLT(b_.CreateAdd(k_.mul(u, 2), k_.i64(1)), count);
+    IR low = raw(panel, first, int(nr)), high = raw(panel, b_.CreateAdd(first, k_.i64(nr)), int(nr));
+    high = b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType()));
+    for (auto [v, units] : llvm::enumerate(interleaved(low, high))) put(units, panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));
+  });
+  zero_end(panel, count);
+}
+
+}  // namespace cresset::cpu

@@ -1,0 +1,61 @@
+#include "cpu/matmul/tiles.h"
+
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
+
+namespace cresset::cpu {
+
+namespace {
+constexpr int kTiles = 8;
+}
+
+void TileRegisters::configure() {
+  if (emulated()) {
+    if (!memory_) memory_ = k_.alloca_in_entry(words(), kTiles * kRows);
+    return;
+  }
+  // Palette 1, from byte 16 on the bytes of a row of each tile, from byte 48 on their rows.
+  llvm::SmallVector<uint8_t, 64> bytes(64, 0);
+  bytes[0] = 1;
+  for (int t = 0; t < kTiles; ++t) bytes[16 + 2 * t] = kBytes, bytes[48 + t] = uint8_t(rows(t));
+  auto* data = llvm::ConstantDataArray::get(b_.getContext(), llvm::ArrayRef<uint8_t>(bytes));
+  auto* global = new llvm::GlobalVariable(k_.module, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "tile_shapes");
+  global->setAlignment(llvm::Align(64));
+  b_.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, llvm::ArrayRef<llvm::Type*>(), {global});
+}
+void TileRegisters::release() {
+  if (!emulated()) b_.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, llvm::ArrayRef<llvm::Type*>(), {});
+}
+
+IR TileRegisters::row(int tile, IR row) { return b_.CreateInBoundsGEP(words(), memory_, k_.add(k_.i64(tile * kRows), row)); }
+
+void TileRegisters::zero(int tile) {
+  if (!emulated()) return void(b_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, llvm::ArrayRef<llvm::Type*>(), {b_.getInt8(tile)}));
+  b_.CreateMemSet(row(tile, k_.i64(0)), b_.getInt8(0), rows(tile) * kBytes, llvm::Align(64));
+}
+void TileRegisters::load(int tile, IR address, int64_t pitch) {
+  if (!emulated()) return void(b_.CreateIntrinsic(llvm::Intrinsic::x86_tileloadd64, llvm::ArrayRef<llvm::Type*>(), {b_.getInt8(tile), address, k_.i64(pitch)}));
+  k_.loop(k_.i64(0), k_.i64(rows(tile)), [&](IR i) { copy(row(tile, i), b_.CreateInBoundsGEP(b_.getInt8Ty(), address, k_.mul(i, pitch))); });
+}
+void TileRegisters::store(int tile, IR address, int64_t pitch) {
+  if (!emulated()) return void(b_.CreateIntrinsic(llvm::Intrinsic::x86_tilestored64, llvm::ArrayRef<llvm::Type*>(), {b_.getInt8(tile), address, k_.i64(pitch)}));
+  k_.loop(k_.i64(0), k_.i64(rows(tile)), [&](IR i) { copy(b_.CreateInBoundsGEP(b_.getInt8Ty(), address, k_.mul(i, pitch)), row(tile, i)); });
+}
+
+void TileRegisters::multiply(int sum, int left, int right) {
+  if (!emulated()) return void(b_.CreateIntrinsic(llvm::Intrinsic::x86_tdpbf16ps, llvm::ArrayRef<llvm::Type*>(), {b_.getInt8(sum), b_.getInt8(left), b_.getInt8(right)}));
+  auto* floats = k_.vector(b_.getFloatTy(), kBytes / 4);
+  auto low = [&](IR pairs) { return b_.CreateBitCast(b_.CreateShl(pairs, llvm::ConstantInt::get(words(), 16)), floats); };
+  auto high = [&](IR pairs) { return b_.CreateBitCast(b_.CreateAnd(pairs, llvm::ConstantInt::get(words(), 0xffff0000u)), floats); };
+  k_.loop(k_.i64(0), k_.i64(rows(left)), [&](IR i) {
+    IR total = k_.loop(k_.i64(0), k_.i64(kRows), 1, {b_.CreateAlignedLoad(floats, row(sum, i), llvm::Align(64))}, [&](IR k, llvm::ArrayRef<IR> carried) {
+      IR a = k_.splat(b_.CreateLoad(b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), row(left, i), k)), kBytes / 4);
+      IR b = b_.CreateAlignedLoad(words(), row(right, k), llvm::Align(64));
+      IR x = b_.CreateIntrinsic(llvm::Intrinsic::fma, {floats}, {low(a), low(b), carried[0]});
+      return IRs{b_.CreateIntrinsic(llvm::Intrinsic::fma, {floats}, {high(a), high(b), x})};
+    })[0];
+    b_.CreateAlignedStore(total, row(sum, i), llvm::Align(64));
+  });
+}
+
+}  // namespace cresset::cpu

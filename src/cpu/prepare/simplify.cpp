@@ -1,0 +1,598 @@
+#include "cpu/prepare/simplify.h"
+
+#include <cmath>
+
+#include "cpu/emit/element.h"
+#include "cpu/prepare/empty.h"
+#include "cpu/fusion.h"
+#include "cpu/prepare/join_products.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "stablehlo/dialect.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+SplatElementsAttr splat(Value v) {
+  auto constant = v.getDefiningOp<ConstantOp>();
+  return constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+}
+// The number behind a splat constant, also behind a broadcast one.
+std::optional<double> number(Value v) {
+  while (auto broadcast = v.getDefiningOp<BroadcastInDimOp>()) v = broadcast.getOperand();
+  auto s = splat(v);
+  if (!s) return std::nullopt;
+  if (isa<FloatType>(s.getElementType())) return s.getSplatValue<APFloat>().convertToDouble();
+  return std::nullopt;
+}
+
+// A rule: returns the value that replaces the operation's result, or null.
+template <class Op>
+struct Rule final : OpRewritePattern<Op> {
+  using Apply = Value (*)(Op, PatternRewriter&);
+  Rule(MLIRContext* context, Apply apply) : OpRewritePattern<Op>(context), apply(apply) {}
+  LogicalResult matchAndRewrite(Op op, PatternRewriter& r) const override {
+    Value v = apply(op, r);
+    if (!v) return failure();
+    r.replaceOp(op, v);
+    return success();
+  }
+  Apply apply;
+};
+
+// A broadcast whose dimensions survive the reshape.
+Value reshape_broadcast(ReshapeOp op, BroadcastInDimOp broadcast, PatternRewriter& r) {
+  auto from = shaped(broadcast).getShape(), to = shaped(op).getShape(), source = shaped(broadcast.getOperand()).getShape();
+  SmallVector<int64_t> kept, dims;
+  for (auto [size, d] : llvm::zip(source, broadcast.getBroadcastDimensions())) {
+    if (size == 1) continue;
+    int64_t after = product(from.drop_front(d + 1)), u = int64_t(to.size());
+    while (u > 0 && product(to.drop_front(u)) < after) --u;
+    while (u > 0 && to[u - 1] == 1 && size != 1) --u;
+    if (u == 0 || to[u - 1] != size || product(to.drop_front(u)) != after) return {};
+    kept.push_back(size);
+    dims.push_back(u - 1);
+  }
+  if (!llvm::is_sorted(dims)) return {};
+  Value operand = broadcast.getOperand();
+  if (kept.size() != source.size()) operand = ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(kept, shaped(op).getElementType()), operand);
+  return BroadcastInDimOp::create(r, op.getLoc(), op.getType(), operand, r.getDenseI64ArrayAttr(dims));
+}
+
+Value simplify_reshape(ReshapeOp op, PatternRewriter& r) {
+  Value from = op.getOperand();
+  if (from.getType() == op.getType()) return from;
+  if (auto inner = from.getDefiningOp<ReshapeOp>()) return ReshapeOp::create(r, op.getLoc(), op.getType(), inner.getOperand());
+  if (auto s = splat(from)) return ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(s.resizeSplat(op.getType()))));
+  if (auto broadcast = from.getDefiningOp<BroadcastInDimOp>(); broadcast && shaped(broadcast).getNumElements() != shaped(broadcast.getOperand()).getNumElements())
+    return reshape_broadcast(op, broadcast, r);
+  return {};
+}
+
+Value simplify_transpose(TransposeOp op, PatternRewriter& r) {
+  Value from = op.getOperand();
+  if (auto s = splat(from)) return ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(s.resizeSplat(op.getType()))));
+  SmallVector<int64_t> moved;  // dimensions of size 1 may go anywhere
+  for (int64_t d : op.getPermutation())
+    if (shaped(from).getDimSize(d) != 1) moved.push_back(d);
+  if (llvm::is_sorted(moved)) return from.getType() == op.getType() ? from : Value(ReshapeOp::create(r, op.getLoc(), op.getType(), from));
+  if (auto inner = from.getDefiningOp<TransposeOp>()) {
+    SmallVector<int64_t> composed;
+    for (int64_t d : op.getPermutation()) composed.push_back(inner.getPermutation()[d]);
+    return TransposeOp::create(r, op.getLoc(), inner.getOperand(), composed);
+  }
+  return {};
+}
+
+Value simplify_broadcast(BroadcastInDimOp op, PatternRewriter& r) {
+  Value from = op.getOperand();
+  auto dims = op.getBroadcastDimensions();
+  if (from.getType() == op.getType() && llvm::is_sorted(dims)) return from;
+  if (auto s = splat(from)) return ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(s.resizeSplat(op.getType()))));
+  if (auto inner = from.getDefiningOp<BroadcastInDimOp>()) {
+    SmallVector<int64_t> composed;
+    for (int64_t d : inner.getBroadcastDimensions()) composed.push_back(dims[d]);
+    return BroadcastInDimOp::create(r, op.getLoc(), op.getType(), inner.getOperand(), r.getDenseI64ArrayAttr(composed));
+  }
+  if (auto inner = from.getDefiningOp<ReshapeOp>()) {
+    // A reshape that only adds dimensions of size 1 is part of the broadcast.
+    auto before = shaped(inner.getOperand()).getShape(), after = shaped(inner).getShape();
+    SmallVector<int64_t> composed;
+    size_t i = 0;
+    for (size_t d = 0; d < after.size(); ++d)
+      if (i < before.size() && before[i] == after[d]) composed.push_back(dims[d]), ++i;
+      else if (after[d] != 1) return {};
+    if (i == before.size()) return BroadcastInDimOp::create(r, op.getLoc(), op.getType(), inner.getOperand(), r.getDenseI64ArrayAttr(composed));
+  }
+  // Nothing is repeated: dimensions of size 1 are added.
+  if (shaped(from).getNumElements() == shaped(op).getNumElements() && llvm::is_sorted(dims))
+    return ReshapeOp::create(r, op.getLoc(), op.getType(), from);
+  return {};
+}
+
+Value simplify_convert(ConvertOp op, PatternRewriter& r) {
+  Value from = op.getOperand();
+  if (from.getType() == op.getType()) return from;
+  auto s = splat(from);
+  Type to = shaped(op).getElementType();
+  if (!s || !isa<FloatType>(to)) return {};
+  APFloat value(0.0);
+  if (isa<FloatType>(s.getElementType())) value = s.getSplatValue<APFloat>();
+  else {
+    value = APFloat(APFloat::IEEEdouble());
+    value.convertFromAPInt(s.getSplatValue<APInt>(), s.getElementType().isSignlessInteger() && !s.getElementType().isInteger(1), APFloat::rmNearestTiesToEven);
+  }
+  bool lost;
+  value.convert(cast<FloatType>(to).getFloatSemantics(), APFloat::rmNearestTiesToEven, &lost);
+  return ConstantOp::create(r, op.getLoc(), DenseElementsAttr::get(shaped(op), value));
+}
+
+Value simplify_slice(SliceOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() ? op.getOperand() : Value(); }
+Value simplify_concatenate(ConcatenateOp op, PatternRewriter&) { return op.getInputs().size() == 1 ? op.getInputs()[0] : Value(); }
+Value simplify_pad(PadOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), [](int64_t p) { return p == 0; }) ? op.getOperand() : Value(); }
+
+// The operand and the number that an operation of two combines; null without one.
+template <class Op>
+std::pair<Value, double> scaled_by_number(Op op) {
+  if (!op) return {};
+  if (auto c = number(op.getRhs())) return {op.getLhs(), *c};
+  if (auto c = number(op.getLhs())) return {op.getRhs(), *c};
+  return {};
+}
+Value constant_like(Value v, float c, PatternRewriter& r) { return ConstantOp::create(r, v.getLoc(), DenseElementsAttr::get(shaped(v), c)); }
+
+// x + 0 is not x for x = -0, but PyTorch's own fast paths and compilers agree to ignore that sign.
+Value simplify_add(AddOp op, PatternRewriter& r) {
+  if (number(op.getRhs()) == 0.0) return op.getLhs();
+  if (number(op.getLhs()) == 0.0) return op.getRhs();
+  if (!shaped(op).getElementType().isF32()) return {};
+  auto mul = [&](Value x, Value y) -> Value { return MulOp::create(r, op.getLoc(), x, y); };
+  // tanh(u) + 1, in gelu, is 2 logistic(2u), which costs a polynomial less and keeps its digits where tanh is near -1.
+  auto [tanh, one] = scaled_by_number<AddOp>(op);
+  if (tanh && one == 1.0 && tanh.getDefiningOp<TanhOp>() && tanh.hasOneUse()) {
+    Value two = constant_like(op, 2, r);
+    return mul(LogisticOp::create(r, op.getLoc(), mul(tanh.getDefiningOp<TanhOp>().getOperand(), two)), two);
+  }
+  // x + c x³ (there, too) is x (c x² + 1).
+  auto [cube, c] = scaled_by_number<MulOp>(op.getRhs().getDefiningOp<MulOp>());
+  auto outer = cube ? cube.getDefiningOp<MulOp>() : MulOp();
+  auto square = outer ? outer.getLhs().getDefiningOp<MulOp>() : MulOp();
+  Value x = op.getLhs();
+  if (square && outer.getRhs() == x && square.getLhs() == x && square.getRhs() == x && outer->hasOneUse())
+    return mul(x, AddOp::create(r, op.getLoc(), mul(square, constant_like(op, c, r)), constant_like(op, 1, r)));
+  return {};
+}
+Value simplify_subtract(SubtractOp op, PatternRewriter&) { return number(op.getRhs()) == 0.0 ? op.getLhs() : Value(); }
+Value simplify_multiply(MulOp op, PatternRewriter& r) {
+  if (number(op.getRhs()) == 1.0) return op.getLhs();
+  if (number(op.getLhs()) == 1.0) return op.getRhs();
+  if (!shaped(op).getElementType().isF32()) return {};
+  auto mul = [&](Value x, Value y) -> Value { return MulOp::create(r, op.getLoc(), x, y); };
+  auto is_power = [](double c) { return std::abs(c) >= 0x1p-20 && std::abs(c) <= 0x1p20 && std::exp2(std::round(std::log2(std::abs(c)))) == std::abs(c); };
+  auto single = [](Value v) { return v.hasOneUse() ? v.getDefiningOp<MulOp>() : MulOp(); };
+  // Powers of two are exact wherever they stand: with another number, or against each other.
+  if (auto [v, c] = scaled_by_number<MulOp>(op); v && is_power(c)) {
+    auto [x, d] = scaled_by_number<MulOp>(single(v));
+    if (x && std::isnormal(float(c * d))) return mul(x, constant_like(op, c * d, r));
+  } else if (!v) {
+    auto [x, c1] = scaled_by_number<MulOp>(single(op.getLhs()));
+    auto [y, c2] = scaled_by_number<MulOp>(single(op.getRhs()));
+    if (x && y && is_power(c1) && is_power(c2) && c1 * c2 == 1) return mul(x, y);
+  }
+  return {};
+}
+// A value before it was repeated along other dimensions.
+Value unrepeated(Value v) {
+  while (Operation* op = v.getDefiningOp())
+    if (isa<BroadcastInDimOp, ReshapeOp>(op)) v = op->getOperand(0);
+    else break;
+  return v;
+}
+// The sum of exp(x - max x): at least 1, so that its reciprocal is exact enough for every divided element.
+bool is_softmax_sum(Value v) {
+  auto sum = v.getDefiningOp<ReduceOp>();
+  auto e = sum && sum.getInputs().size() == 1 ? sum.getInputs()[0].getDefiningOp<ExpOp>() : ExpOp();
+  auto difference = e ? e.getOperand().getDefiningOp<SubtractOp>() : SubtractOp();
+  if (!difference || !isa<AddOp>(sum.getBody().front().front())) return false;
+  auto largest = unrepeated(difference.getRhs()).getDefiningOp<ReduceOp>();
+  return largest && largest.getInputs().size() == 1 && largest.getInputs()[0] == difference.getLhs() && isa<MaxOp>(largest.getBody().front().front()) &&
+         largest.getDimensions() == sum.getDimensions();
+}
+Value simplify_divide(DivOp op, PatternRewriter& r) {
+  if (number(op.getRhs()) == 1.0) return op.getLhs();
+  auto repeated = op.getRhs().getDefiningOp<BroadcastInDimOp>();
+  if (!repeated || !shaped(op).getElementType().isF32() || !is_softmax_sum(unrepeated(repeated))) return {};
+  auto type = shaped(repeated.getOperand());
+  Value one = ConstantOp::create(r, op.getLoc(), DenseElementsAttr::get(type, 1.0f));
+  Value reciprocal = DivOp::create(r, op.getLoc(), one, repeated.getOperand());
+  return MulOp::create(r, op.getLoc(), op.getLhs(), BroadcastInDimOp::create(r, op.getLoc(), repeated.getType(), reciprocal, repeated.getBroadcastDimensionsAttr()));
+}
+
+// Zeros around the image are the convolution's own padding.
+Value pad_in_convolution(ConvolutionOp op, PatternRewriter& r) {
+  auto pad = op.getLhs().getDefiningOp<PadOp>();
+  auto negative = [](ArrayRef<int64_t> v) { return llvm::any_of(v, [](int64_t n) { return n < 0; }); };
+  if (!pad || number(pad.getPaddingValue()) != 0.0 || negative(pad.getEdgePaddingLow()) || negative(pad.getEdgePaddingHigh())) return {};
+  auto dims = op.getDimensionNumbers();
+  auto spatial = dims.getInputSpatialDimensions();
+  for (int64_t d = 0; d < shaped(pad).getRank(); ++d)
+    if (pad.getInteriorPadding()[d] || (!llvm::is_contained(spatial, d) && shaped(pad).getDimSize(d) != shaped(pad.getOperand()).getDimSize(d))) return {};
+  SmallVector<int64_t> padding(2 * spatial.size(), 0);
+  if (op.getPadding()) padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
+  for (auto [i, d] : llvm::enumerate(spatial)) {
+    if (op.getLhsDilation() && (*op.getLhsDilation())[i] != 1) return {};
+    padding[2 * i] += pad.getEdgePaddingLow()[d], padding[2 * i + 1] += pad.getEdgePaddingHigh()[d];
+  }
+  auto result = cast<ConvolutionOp>(r.clone(*op));
+  result.getLhsMutable().assign(pad.getOperand());
+  result.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(spatial.size()), 2}, r.getI64Type()), padding));
+  return result;
+}
+
+// A window as large as the image: a linear layer.
+Value simplify_convolution(ConvolutionOp op, PatternRewriter& r) {
+  auto dims = op.getDimensionNumbers();
+  auto x = shaped(op.getLhs()), w = shaped(op.getRhs()), y = shaped(op);
+  auto in_order = [](int64_t first, int64_t second, ArrayRef<int64_t> spatial) { return first == 0 && second == 1 && llvm::is_sorted(spatial); };
+  auto ones = [](std::optional<ArrayRef<int64_t>> v) { return !v || llvm::all_of(*v, [](int64_t n) { return n == 1; }); };
+  if (op.getFeatureGroupCount() != 1 || op.getBatchGroupCount() != 1 || x.getShape().drop_front(2) != w.getShape().drop_front(2) || !ones(op.getLhsDilation()) ||
+      !ones(op.getRhsDilation()) || (op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p != 0; })) ||
+      (op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) ||
+      x.getElementType() != w.getElementType() || !in_order(dims.getInputBatchDimension(), dims.getInputFeatureDimension(), dims.getInputSpatialDimensions()) ||
+      !in_order(dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension(), dims.getKernelSpatialDimensions()) ||
+      !in_order(dims.getOutputBatchDimension(), dims.getOutputFeatureDimension(), dims.getOutputSpatialDimensions()))
+    return {};
+  auto flat = [&](Value v, RankedTensorType t) -> Value {
+    return ReshapeOp::create(r, op.getLoc(), RankedTensorType::get({t.getDimSize(0), t.getNumElements() / t.getDimSize(0)}, t.getElementType()), v);
+  };
+  auto contract = DotDimensionNumbersAttr::get(r.getContext(), {}, {}, {1}, {1});
+  auto type = RankedTensorType::get({y.getDimSize(0), y.getDimSize(1)}, y.getElementType());
+  Value product = DotGeneralOp::create(r, op.getLoc(), type, flat(op.getLhs(), x), flat(op.getRhs(), w), contract, ArrayAttr());
+  return ReshapeOp::create(r, op.getLoc(), y, product);
+}
+
+// Products of bf16s (f16s) are exact in f32, so operands that were widened to it are multiplied as they were: packing widens them, or takes pairs of them.
+// Of two element types the wider serves for both: what is added is exact.
+Value simplify_dot(DotGeneralOp op, PatternRewriter& r) {
+  auto type = [](Value v) { return dyn_cast<FloatType>(shaped(v).getElementType()); };
+  auto dot = [&](Value x, Value y) -> Value { return DotGeneralOp::create(r, op.getLoc(), op.getType(), x, y, op.getDotDimensionNumbers(), op.getPrecisionConfigAttr()); };
+  Value x = op.getLhs(), y = op.getRhs();
+  auto narrow = [&](Value v) {
+    auto convert = v.getDefiningOp<ConvertOp>();
+    auto from = convert ? type(convert.getOperand()) : FloatType();
+    return from && type(v).isF32() && (from.isBF16() || from.isF16()) ? convert.getOperand() : Value();
+  };
+  if (Value a = narrow(x), b = narrow(y); a && b && type(a) == type(b) && type(op).isF32()) return dot(a, b);
+  if (!type(x) || !type(y) || type(x) == type(y)) return {};
+  FloatType wide = type(x).getFPMantissaWidth() >= type(y).getFPMantissaWidth() ? type(x) : type(y);
+  if (wide.isF16() || wide.isBF16()) wide = r.getF32Type();  // neither holds the other
+  auto widened = [&](Value v) { return type(v) == wide ? v : Value(ConvertOp::create(r, op.getLoc(), shaped(v).clone(wide), v)); };
+  return dot(widened(x), widened(y));
+}
+
+// The dimensions of a transposed array that a reshape makes the dimension `dim`, but those of size 1.
+struct Factors {
+  TransposeOp transpose;
+  SmallVector<int64_t> dims;
+  SmallVector<int64_t> sources() {
+    return llvm::map_to_vector(dims, [&](int64_t d) { return transpose.getPermutation()[d]; });
+  }
+  SmallVector<int64_t> sizes() {
+    return llvm::map_to_vector(dims, [&](int64_t d) { return shaped(transpose).getDimSize(d); });
+  }
+};
+std::optional<Factors> factors_of(Value v, int64_t dim) {
+  auto reshape = v.getDefiningOp<ReshapeOp>();
+  auto transpose = reshape ? reshape.getOperand().getDefiningOp<TransposeOp>() : TransposeOp();
+  if (!transpose) return std::nullopt;
+  auto shape = shaped(v).getShape();
+  int64_t begin = product(shape.take_front(dim)), end = begin * shape[dim], before = 1;
+  Factors f{transpose, {}};
+  for (auto [d, size] : llvm::enumerate(shaped(transpose).getShape())) {
+    if (size == 1) continue;
+    int64_t after = before * size;
+    if (before >= begin && after <= end) f.dims.push_back(int64_t(d));
+    else if (before < end && after > begin) return std::nullopt;  // it is part of another one too
+    before = after;
+  }
+  return f;
+}
+
+// In which order terms are added is free: as both operands have them in memory, if an einsum has reordered both. Else its weights are transposed in every call.
+Value order_terms(DotGeneralOp op, PatternRewriter& r) {
+  auto dims = op.getDotDimensionNumbers();
+  if (dims.getLhsContractingDimensions().size() != 1) return {};
+  auto x = factors_of(op.getLhs(), dims.getLhsContractingDimensions()[0]), y = factors_of(op.getRhs(), dims.getRhsContractingDimensions()[0]);
+  if (!x || !y || x->sizes() != y->sizes()) return {};
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, y->dims.size()));
+  llvm::sort(order, [&](size_t a, size_t b) { return y->sources()[a] < y->sources()[b]; });
+  if (llvm::is_sorted(order) || !llvm::is_sorted(llvm::map_range(order, [&](size_t i) { return x->sources()[i]; }))) return {};
+  auto ordered = [&](Value v, Factors& f) -> Value {
+    auto permutation = llvm::to_vector(f.transpose.getPermutation());
+    for (auto [d, i] : llvm::zip(f.dims, order)) permutation[d] = f.sources()[i];
+    return ReshapeOp::create(r, op.getLoc(), v.getType(), TransposeOp::create(r, op.getLoc(), f.transpose.getOperand(), permutation));
+  };
+  return DotGeneralOp::create(r, op.getLoc(), op.getType(), ordered(op.getLhs(), *x), ordered(op.getRhs(), *y), dims, op.getPrecisionConfigAttr());
+}
+
+// The exponents that eager PyTorch computes by multiplication as well.
+Value simplify_power(PowOp op, PatternRewriter& r) {
+  auto exponent = number(op.getRhs());
+  if (!exponent || !isa<FloatType>(shaped(op).getElementType())) return {};
+  Value x = op.getLhs();
+  auto mul = [&](Value a, Value b) -> Value { return MulOp::create(r, op.getLoc(), a, b); };
+  if (*exponent == 1.0) return x;
+  if (*exponent == 2.0) return mul(x, x);
+  if (*exponent == 3.0) return mul(mul(x, x), x);
+  if (*exponent == 0.5) return SqrtOp::create(r, op.getLoc(), x);
+  if (*exponent == -0.5) return RsqrtOp::create(r, op.getLoc(), x);
+  return {};
+}
+
+// X A = B is the same as Aᵀ Xᵀ = Bᵀ, which the kernel solves row by row.
+Value matrix_on_the_left(TriangularSolveOp op, PatternRewriter& r) {
+  if (op.getLeftSide()) return {};
+  int64_t rank = shaped(op).getRank();
+  auto swapped = llvm::to_vector(llvm::seq(rank));
+  std::swap(swapped[rank - 2], swapped[rank - 1]);
+  auto transpose = op.getTransposeA() == Transpose::NO_TRANSPOSE ? Transpose::TRANSPOSE : Transpose::NO_TRANSPOSE;  // of real numbers
+  Value b = TransposeOp::create(r, op.getLoc(), op.getB(), swapped);
+  Value x = TriangularSolveOp::create(r, op.getLoc(), b.getType(), op.getA(), b, true, op.getLower(), op.getUnitDiagonal(), transpose);
+  return TransposeOp::create(r, op.getLoc(), x, swapped);
+}
+
+// The gradient of an embedding: updates that are added to a few rows of many zeros. The rows that are touched are summed up in a small table, and each row of
+// the result looks up its own there, or one of zeros, wherever it is used: nothing as large as the weight is filled or added to.
+Value simplify_scatter(ScatterOp op, PatternRewriter& r) {
+  if (op.getInputs().size() != 1) return {};
+  auto dims = op.getScatterDimensionNumbers();
+  auto input = shaped(op.getInputs()[0]), update = shaped(op.getUpdates()[0]), indices = shaped(op.getScatterIndices());
+  Operation* reducer = simple_reducer(op.getUpdateComputation().front());
+  int64_t rank = input.getRank(), batch_rank = update.getRank() - rank + 1, count = product(update.getShape().take_front(std::max<int64_t>(batch_rank, 0)));
+  auto trailing = [&](ArrayRef<int64_t> d) { return llvm::equal(d, llvm::seq<int64_t>(batch_rank, update.getRank())); };
+  if (number(op.getInputs()[0]) != 0.0 || !reducer || !isa<AddOp>(reducer) || rank < 2 || batch_rank < 1 || !trailing(dims.getUpdateWindowDims()) ||
+      dims.getInsertedWindowDims() != ArrayRef<int64_t>{0} || dims.getScatterDimsToOperandDims() != ArrayRef<int64_t>{0} || !dims.getInputBatchingDims().empty() ||
+      update.getShape().drop_front(batch_rank) != input.getShape().drop_front() || indices.getNumElements() != count)
+    return {};
+  int64_t rows = input.getDimSize(0);
+  if (rows < 4 * count || input.getNumElements() < 16384) return {};
+
+  Location loc = op.getLoc();
+  Type i32 = r.getI32Type(), i64 = r.getI64Type();
+  auto integers = [&](ArrayRef<int64_t> shape, int64_t value, Type type) -> Value {
+    return ConstantOp::create(r, loc, cast<ElementsAttr>(Attribute(DenseElementsAttr::get(RankedTensorType::get(shape, type), r.getIntegerAttr(type, value)))));
+  };
+  auto scatter = [&](Value into, Value at, Value updates, ArrayRef<int64_t> window, auto combine) -> Value {
+    auto numbers = ScatterDimensionNumbersAttr::get(r.getContext(), window, {0}, {}, {}, {0}, 1);
+    auto made = ScatterOp::create(r, loc, TypeRange{into.getType()}, ValueRange{into}, at, ValueRange{updates}, numbers, r.getBoolAttr(false), r.getBoolAttr(false));
+    OpBuilder::InsertionGuard guard(r);
+    auto scalar = RankedTensorType::get({}, shaped(into).getElementType());
+    Block* body = r.createBlock(&made.getUpdateComputation(), {}, {scalar, scalar}, {loc, loc});
+    ReturnOp::create(r, loc, ValueRange{combine(body->getArgument(0), body->getArgument(1))});
+    return made.getResult(0);
+  };
+  auto row_of = [&](Value table, Value at, ArrayRef<int64_t> row) -> Value {  // of the table, for each index
+    SmallVector<int64_t> shape{shaped(at).getDimSize(0)}, slice{1}, offsets;
+    for (auto [d, n] : llvm::enumerate(row)) shape.push_back(n), slice.push_back(n), offsets.push_back(int64_t(d) + 1);
+    auto numbers = GatherDimensionNumbersAttr::get(r.getContext(), offsets, {0}, {}, {}, {0}, 1);
+    return GatherOp::create(r, loc, RankedTensorType::get(shape, shaped(table).getElementType()), table, at, numbers, r.getDenseI64ArrayAttr(slice), r.getBoolAttr(false));
+  };
+  auto compare = [&](Value x, Value y, ComparisonDirection direction) -> Value { return CompareOp::create(r, loc, x, y, direction); };
+
+  // Each row's place in the table is the number of its first update; what is touched by none has the last place, behind all of those.
+  Value index = ConvertOp::create(r, loc, RankedTensorType::get({count}, i64), ReshapeOp::create(r, loc, indices.clone({count}), op.getScatterIndices()));
+  Value column = ReshapeOp::create(r, loc, RankedTensorType::get({count, 1}, i64), index);
+  Value numbers = IotaOp::create(r, loc, RankedTensorType::get({count}, i32), 0);
+  Value places = scatter(integers({rows}, count, i32), column, numbers, {}, [&](Value x, Value y) -> Value { return MinOp::create(r, loc, x, y); });
+  // An index that is out of range is left out there, too.
+  Value inside = AndOp::create(r, loc, compare(index, integers({count}, 0, i64), ComparisonDirection::GE), compare(index, integers({count}, rows, i64), ComparisonDirection::LT));
+  Value target = SelectOp::create(r, loc, inside, row_of(places, column, {}), integers({count}, count + 1, i32));
+  SmallVector<int64_t> table_shape{count + 1}, updates_shape{count}, window;
+  for (int64_t d = 1; d < rank; ++d) table_shape.push_back(input.getDimSize(d)), updates_shape.push_back(input.getDimSize(d)), window.push_back(d);
+  Value zeros = ConstantOp::create(r, loc, cast<ElementsAttr>(r.getZeroAttr(input.clone(table_shape))));
+  Value updates = ReshapeOp::create(r, loc, update.clone(updates_shape), op.getUpdates()[0]);
+  Value table = scatter(zeros, ReshapeOp::create(r, loc, RankedTensorType::get({count, 1}, i32), target), updates, window, [&](Value x, Value y) -> Value { return AddOp::create(r, loc, x, y); });
+  return row_of(table, ReshapeOp::create(r, loc, RankedTensorType::get({rows, 1}, i32), places), input.getShape().drop_front());
+}
+
+// An element-wise operation takes the shape that an element-wise user wants, so that a chain through reshapes is one kernel.
+struct HoistReshape final : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter& r) const override {
+    Operation* from = op.getOperand().getDefiningOp();
+    if (!from || !is_elementwise(from) || !from->hasOneUse()) return failure();
+    if (llvm::none_of(op->getUsers(), [](Operation* user) { return is_elementwise(user) || isa<ReduceOp>(user); })) return failure();
+    // In place: a copy would leave a second user of its operands for a while, and stop the reshape there.
+    r.setInsertionPoint(from);
+    IRMapping map;
+    for (Value v : from->getOperands())
+      if (!map.contains(v) && shaped(v).getShape() == shaped(op.getOperand()).getShape())
+        map.map(v, ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shaped(op).getShape(), shaped(v).getElementType()), v));
+    r.modifyOpInPlace(from, [&] {
+      for (OpOperand& operand : from->getOpOperands()) operand.set(map.lookupOrDefault(operand.get()));
+      from->getResult(0).setType(op.getType());
+    });
+    r.replaceOp(op, from->getResults());
+    return success();
+  }
+};
+
+// Whether parts of the reduction can each begin with its initial value.
+bool begins_neutral(ReduceOp op) {
+  Operation* reducer = op.getInputs().size() == 1 ? simple_reducer(op.getBody().front()) : nullptr;
+  auto init = reducer ? splat(op.getInitValues()[0]) : SplatElementsAttr();
+  if (!init) return false;
+  if (isa<FloatType>(init.getElementType())) {
+    APFloat v = init.getSplatValue<APFloat>();
+    return isa<AddOp>(reducer) ? v.isZero() : isa<MulOp>(reducer) ? v.isExactlyValue(1) : v.isInfinity() && v.isNegative() == isa<MaxOp>(reducer);
+  }
+  APInt v = init.getSplatValue<APInt>();
+  bool has_sign = !is_unsigned(init.getElementType());
+  if (isa<MaxOp>(reducer)) return has_sign ? v.isMinSignedValue() : v.isZero();
+  if (isa<MinOp>(reducer)) return has_sign ? v.isMaxSignedValue() : v.isAllOnes();
+  return isa<AddOp, OrOp>(reducer) ? v.isZero() : isa<AndOp>(reducer) ? v.isAllOnes() : v.isOne();
+}
+
+// The sum of everything: rows first, in parallel, then what is left.
+struct SplitFullReduction final : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
+    if (!begins_neutral(op)) return failure();
+    auto type = shaped(op.getInputs()[0]);
+    int64_t last = type.getRank() - 1;
+    if (last < 1 || int64_t(op.getDimensions().size()) != last + 1 || type.getNumElements() < 8192) return failure();
+    auto reduce = [&](Value from, ArrayRef<int64_t> dims, Type to) {
+      auto part = ReduceOp::create(r, op.getLoc(), TypeRange{to}, ValueRange{from}, op.getInitValues(), r.getDenseI64ArrayAttr(dims));
+      IRMapping map;
+      op.getBody().cloneInto(&part.getBody(), map);
+      return part;
+    };
+    SmallVector<int64_t> others;
+    for (int64_t d = 0; d < last; ++d) others.push_back(d);
+    auto rows = reduce(op.getInputs()[0], {last}, RankedTensorType::get(type.getShape().drop_back(), type.getElementType()));
+    r.replaceOp(op, reduce(rows.getResult(0), others, op.getResult(0).getType()).getResults());
+    return success();
+  }
+};
+
+// The sum of many short rows, as for the gradient of a narrow bias: of parts first, in parallel.
+struct SplitLeadingReduction final : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
+    if (!begins_neutral(op)) return failure();
+    auto type = shaped(op.getInputs()[0]);
+    SmallVector<int64_t> dims(op.getDimensions());
+    llvm::sort(dims);
+    if (dims.empty() || dims.back() != int64_t(dims.size()) - 1 || int64_t(dims.size()) == type.getRank()) return failure();
+    int64_t parts = 16, kept = product(type.getShape().drop_front(dims.size())), first = type.getDimSize(0);
+    if (kept > 256 || first % parts || product(type.getShape().take_front(dims.size())) < 64 * parts || type.getNumElements() < (1 << 16)) return failure();
+    SmallVector<int64_t> shape(type.getShape()), inner;
+    shape[0] /= parts;
+    shape.insert(shape.begin(), parts);
+    for (int64_t d : dims) inner.push_back(d + 1);
+    Value divided = ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shape, type.getElementType()), op.getInputs()[0]);
+    auto reduce = [&](Value from, ArrayRef<int64_t> dims, ArrayRef<int64_t> to) -> Value {
+      auto part = ReduceOp::create(r, op.getLoc(), TypeRange{RankedTensorType::get(to, type.getElementType())}, ValueRange{from}, op.getInitValues(), r.getDenseI64ArrayAttr(dims));
+      IRMapping map;
+      op.getBody().cloneInto(&part.getBody(), map);
+      return part.getResult(0);
+    };
+    SmallVector<int64_t> partial(type.getShape().drop_front(dims.size()));
+    partial.insert(partial.begin(), parts);
+    r.replaceOp(op, reduce(reduce(divided, inner, partial), {0}, shaped(op.getResult(0)).getShape()));
+    return success();
+  }
+};
+
+bool drop_barriers(func::FuncOp function) {
+  SmallVector<OptimizationBarrierOp> barriers;
+  function.walk([&](OptimizationBarrierOp op) { barriers.push_back(op); });
+  for (auto barrier : barriers) {
+    barrier.getResults().replaceAllUsesWith(barrier.getOperand());
+    barrier.erase();
+  }
+  return !barriers.empty();
+}
+
+// x - max(x), the maximum over some dimensions of x and broadcast along them.
+bool is_at_most_zero(Value v) {
+  auto difference = v.getDefiningOp<SubtractOp>();
+  auto broadcast = difference ? difference.getRhs().getDefiningOp<BroadcastInDimOp>() : BroadcastInDimOp();
+  if (!broadcast) return false;
+  Value largest = broadcast.getOperand();
+  while (auto reshape = largest.getDefiningOp<ReshapeOp>()) largest = reshape.getOperand();
+  auto reduce = largest.getDefiningOp<ReduceOp>();
+  if (!reduce || reduce.getInputs().size() != 1 || reduce.getInputs()[0] != difference.getLhs()) return false;
+  Operation* reducer = simple_reducer(reduce.getBody().front());
+  if (!reducer || !isa<MaxOp>(reducer)) return false;
+  SmallVector<int64_t> kept, spread;
+  for (auto [d, size] : llvm::enumerate(shaped(v).getShape()))
+    if (size != 1 && !llvm::is_contained(reduce.getDimensions(), int64_t(d))) kept.push_back(d);
+  for (auto [size, d] : llvm::zip(shaped(broadcast.getOperand()).getShape(), broadcast.getBroadcastDimensions()))
+    if (size != 1) spread.push_back(d);
+  return kept == spread;
+}
+
+// Sums of products of booleans say whether any pair is true: they are counted, because kernels have no sums of single bits.
+void count_booleans(func::FuncOp function) {
+  function.walk([](Operation* op) {
+    if (!isa<DotGeneralOp, ConvolutionOp>(op) || !shaped(op->getResult(0)).getElementType().isInteger(1)) return;
+    OpBuilder b(op);
+    auto counts = [&](Type type) { return cast<RankedTensorType>(type).clone(b.getI32Type()); };
+    IRMapping counted;
+    for (Value v : op->getOperands()) counted.map(v, ConvertOp::create(b, op->getLoc(), counts(v.getType()), v));
+    Operation* product = b.clone(*op, counted);
+    product->getResult(0).setType(counts(op->getResult(0).getType()));
+    op->replaceAllUsesWith(ValueRange(ConvertOp::create(b, op->getLoc(), op->getResult(0).getType(), product->getResult(0))));
+    op->erase();
+  });
+}
+
+// How many of a sorted line's first elements somebody reads.
+int64_t first_wanted(SortOp op) {
+  auto shape = shaped(op.getResult(0)).getShape();
+  int64_t dim = int64_t(op.getDimension()), wanted = 0;
+  if (dim < 0) dim += int64_t(shape.size());
+  for (Operation* user : op->getUsers()) {
+    auto slice = dyn_cast<SliceOp>(user);
+    wanted = std::max(wanted, slice ? slice.getLimitIndices()[dim] : shape[dim]);
+  }
+  return wanted;
+}
+
+}  // namespace
+
+void simplify(ModuleOp module) {
+  MLIRContext* context = module.getContext();
+  RewritePatternSet rules(context);
+  auto rule = [&]<class Op>(Value (*apply)(Op, PatternRewriter&)) { rules.add<Rule<Op>>(context, apply); };
+  rule(simplify_reshape);
+  rule(simplify_transpose);
+  rule(simplify_broadcast);
+  rule(simplify_convert);
+  rule(simplify_slice);
+  rule(simplify_concatenate);
+  rule(simplify_pad);
+  rule(simplify_add);
+  rule(simplify_subtract);
+  rule(simplify_multiply);
+  rule(simplify_divide);
+  rule(simplify_power);
+  rule(pad_in_convolution);
+  rule(simplify_convolution);
+  rule(simplify_dot);
+  rule(order_terms);
+  rule(simplify_scatter);
+  rule(matrix_on_the_left);
+  rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction>(context);
+  FrozenRewritePatternSet frozen(std::move(rules));
+  GreedyRewriteConfig config;
+  config.enableConstantCSE(true);
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto merge = [&] {
+      IRRewriter rewriter(context);
+      DominanceInfo dominance(function);
+      eliminateCommonSubExpressions(rewriter, dominance, function);
+    };
+    drop_empty(function);
+    count_booleans(function);
+    merge();  // so that an operation with one user is seen as such
+    (void)applyPatternsGreedily(function, frozen, config);  // stopping early is no failure: any state is as correct
+    merge();
+    // What lies behind a barrier has not been merged with what is in front of it, and is computed again.
+    if (drop_barriers(function)) (void)applyPatternsGreedily(function, frozen, config);
+    if (join_products(function)) merge();
+    function.walk([](ExpOp op) {
+      if (is_at_most_zero(op.getOperand())) op->setAttr(kAtMostZero, UnitAttr::get(op.getContext()));
+    });
+    function.walk([](SortOp op) { op->setAttr(kFirstWanted, IntegerAttr::get(IntegerType::get(op.getContext(), 64), first_wanted(op))); });
+  }
+}
+
+}  // namespace cresset::cpu
