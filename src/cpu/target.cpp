@@ -20,6 +20,11 @@ bool request_tiles() {
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 
+int64_t l1_of_host() {
+  long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);  // 0 where the kernel hides it, -1 where the C library does not know
+  return bytes > 0 ? bytes : Machine().l1;
+}
+
 bool has(const Machine& machine, llvm::StringRef features) {
   llvm::SmallVector<llvm::StringRef> each;
   features.split(each, ',', -1, false);
@@ -34,17 +39,7 @@ std::string lacking(const Machine& machine) {
   return llvm::join(features, "");
 }
 
-}  // namespace
-
-const Machine& host() {
-  static const auto* machine = new Machine{llvm::sys::getHostCPUName().str(), llvm::sys::getHostCPUFeatures(), [] {
-                                             static const bool granted = request_tiles();
-                                             return granted;
-                                           }};
-  return *machine;
-}
-
-llvm::Expected<Target> select_target(const std::string& name, const Machine& machine) {
+llvm::Expected<Target> select_instructions(const std::string& name, const Machine& machine) {
   auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value ? value : "");
@@ -69,9 +64,27 @@ llvm::Expected<Target> select_target(const std::string& name, const Machine& mac
                                  tiles ? "amx, avx512, avx2 and baseline" : avx512 ? "avx512, avx2 and baseline" : avx2 ? "avx2 and baseline" : "baseline only");
 }
 
+}  // namespace
+
+const Machine& host() {
+  auto grants_tiles = [] {
+    static const bool granted = request_tiles();
+    return granted;
+  };
+  static const auto* machine = new Machine{llvm::sys::getHostCPUName().str(), llvm::sys::getHostCPUFeatures(), grants_tiles, l1_of_host()};
+  return *machine;
+}
+
+llvm::Expected<Target> select_target(const std::string& name, const Machine& machine) {
+  auto target = select_instructions(name, machine);
+  if (target) target->l1 = machine.l1;
+  return target;
+}
+
 llvm::Expected<Target> describe_target(const std::string& name) {
-  if (name == "amx") return Target{name, "sapphirerapids", kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true};
-  if (name == "avx512") return Target{name, "znver5", kAvx2 + "," + kAvx512 + kPairs, 16, 32, Target::Native};
+  constexpr int64_t kL1 = 48 << 10;  // of both
+  if (name == "amx") return Target{name, "sapphirerapids", kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true, kL1};
+  if (name == "avx512") return Target{name, "znver5", kAvx2 + "," + kAvx512 + kPairs, 16, 32, Target::Native, false, kL1};
   if (name == "avx2") return Target{name, "haswell", kAvx2 + ",-avx512f", 8, 16};
   return select_target(name);
 }

@@ -18,6 +18,7 @@ struct Target {
   /// Products of pairs of bf16, summed in f32 (AVX512-BF16's vdpbf16ps): there, or made of other instructions to test what is around it.
   enum Bf16Dot { None, Native, Emulated } bf16_dot = None;
   bool tiles = false;  ///< products of tiles of bf16 (AMX), made of other instructions where `bf16_dot` is
+  int64_t l1 = 32 << 10;  ///< bytes of a core's first data cache
   bool avx512() const { return name == "avx512" || name == "amx"; }
 };
 
@@ -26,6 +27,7 @@ struct Machine {
   std::string cpu;                     ///< LLVM's name of it
   llvm::StringMap<bool> features;      ///< and of its instruction sets
   std::function<bool()> grants_tiles;  ///< asks the operating system for the tiles' state, which not every process gets
+  int64_t l1 = 32 << 10;               ///< bytes of a core's first data cache
 };
 /// This machine; Linux is asked for the tiles' state once, for all threads of the process.
 const Machine& host();

@@ -139,7 +139,7 @@ void write(const Kernel& kernel, llvm::StringRef object) {
 
 std::string kernel_key(const std::string& content, const Target& target) {
   static const auto* compiler = new std::string(build_id() + LLVM_VERSION_STRING);
-  std::string all = *compiler + '|' + target.name + target.cpu + target.features + std::to_string(target.bf16_dot) + std::to_string(target.tiles) + '|' + std::to_string(num_threads()) + '|' + content;
+  std::string all = *compiler + '|' + target.name + target.cpu + target.features + std::to_string(target.bf16_dot) + std::to_string(target.tiles) + '|' + std::to_string(target.l1) + '|' + std::to_string(num_threads()) + '|' + content;
   auto hash = llvm::xxh3_128bits(llvm::ArrayRef(reinterpret_cast<const uint8_t*>(all.data()), all.size()));
   return llvm::utohexstr(hash.high64, true, 16) + llvm::utohexstr(hash.low64, true, 16);
 }

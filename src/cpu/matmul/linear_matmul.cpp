@@ -151,7 +151,7 @@ class LinearEmitter {
       addresses.push_back(p.vector_at(memory, k_.i64(0), i));
       sums.push_back(llvm::Constant::getNullValue(vector));
     }
-    if (asks_for_result()) k_.when(is_last_part(at), [&] { ask_for_result(p, at, m, n, group); });
+    if (s_.prefetch) k_.when(is_last_part(at), [&] { ask_for_result(p, at, m, n, group); });
     auto multiply = [&](IR from, int64_t count, ArrayRef<IR> sums) {
       IRs result(sums.begin(), sums.end());
       for (int64_t d = 0; d < count; ++d) {
@@ -194,17 +194,14 @@ class LinearEmitter {
     for (int64_t i = 0; i < share; ++i) k_.prefetch(row(at, k_.add(first, k_.i64(i)), k, true));
   }
 
-  // What will be written, or read for it, when the group is complete: each tile asks for some rows of C.
-  bool writes_memory() const { return s_.batch * s_.m * s_.n * element_bytes(s_.type) >= kBytesBeyondL2; }
-  bool asks_for_result() const { return s_.prefetch && (writes_memory() || s_.streams.count > 1); }
+  // What will be written, or read for it, when the group is complete: each tile asks for some rows of C. Small results too: another thread may have read what was there before.
   void ask_for_result(Panels& p, const Block& at, IR m, IR n, IR group) {
     int64_t share = ceil_div(p.nr * p.mr, group_), line = 64 / s_.streams.widest;
     IR first = k_.mul(b_.CreateUDiv(b_.CreateSub(m, group), k_.i64(p.mr)), share);
     for (int64_t i = 0; i < share; ++i)
       k_.loop(k_.i64(0), k_.i64(group_ + line), line, [&](IR j) {
         IR row = k_.min(b_.CreateAdd(b_.CreateAdd(at.n0, n), k_.add(first, k_.i64(i))), k_.i64(s_.m - 1)), column = k_.min(b_.CreateAdd(at.m0, b_.CreateAdd(group, j)), k_.i64(s_.n - 1));
-        for (bool to_write : {false, true})
-          if (!to_write || writes_memory()) s_.prefetch(at.batch, row, column, to_write);
+        for (bool to_write : {false, true}) s_.prefetch(at.batch, row, column, to_write);
       });
   }
 

@@ -13,9 +13,9 @@ namespace {
 
 constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8;
 constexpr int64_t kWorthSharing = 1 << 18;  // multiply-adds: some 2 us of one thread
-// Of weights in a task, half of L2 or less, and of the rows that stay in L1 beside a few columns.
+// Of weights in a task, half of L2 or less, and of the rows that stay in L1 while columns pass: as all caches evict what was not read for longest, one that is nearly full of rows keeps none of them.
 int64_t bytes_of_task(const Target& target) { return (target.registers == 32 ? 256 : 128) << 10; }
-int64_t bytes_of_rows(const Target& target) { return (target.registers == 32 ? 32 : 24) << 10; }
+int64_t bytes_of_rows(const Target& target) { return target.l1 - (16 << 10); }
 
 class ThinEmitter {
  public:
@@ -168,21 +168,33 @@ class ThinEmitter {
       return next;
     };
     int64_t width = p_.lanes * p_.depth, line = std::max<int64_t>(64 / element_bytes(s_.b_type) / width, 1);  // elements of a vector, vectors of a line
+    // One sum or two would wait for their own multiply-adds: lines are added to several of each in turn then.
+    constexpr int64_t kFewestSums = 8, kMostTurns = 4;
+    size_t count = rows_ * columns_, turns = std::clamp<int64_t>(kFewestSums / count, 1, kMostTurns);
     auto multiply = [&](int64_t from, int64_t to, int64_t vectors, IRs init) {
       return k_.loop(k_.i64(from), k_.i64(to), std::max<int64_t>(width * vectors, 1), init, [&](IR at, ArrayRef<IR> sums) {
-        IR k = b_.CreateAdd(k0, at);
-        if (vectors == line && is_beyond_l2()) prefetch_columns(batch, m, k0, length, at, n0, n);
+        if (!vectors) return add(b_.CreateAdd(k0, at), false, sums);
         IRs next(sums.begin(), sums.end());
-        for (int64_t v = 0; v < vectors; ++v) next = add(k_.add(k, k_.i64(v * width)), true, next);
-        return vectors ? next : add(k, false, next);
+        for (int64_t v = 0; v < vectors; ++v) {
+          IR from_here = k_.add(at, k_.i64(v * width));
+          if (v % line == 0 && vectors >= line && is_beyond_l2()) prefetch_columns(batch, m, k0, length, from_here, n0, n);
+          size_t turn = v / line * count;
+          llvm::copy(add(b_.CreateAdd(k0, from_here), true, ArrayRef<IR>(next).slice(turn, count)), next.begin() + turn);
+        }
+        return next;
       });
     };
-    int64_t lines = length / (line * width) * line * width, whole = length / width * width;
-    IRs totals, vectors(rows_ * columns_, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)));
-    vectors = multiply(0, lines, line, vectors);
-    if (lines < whole) vectors = multiply(lines, whole, 1, vectors);
+    IRs totals, vectors(turns * count, llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes)));
+    int64_t done = 0;
+    for (int64_t together : {int64_t(turns) * line, line, int64_t(1)}) {
+      int64_t end = done + (length - done) / (together * width) * together * width;
+      if (done < end) vectors = multiply(done, end, together, vectors);
+      done = end;
+    }
+    for (size_t other = count; other < vectors.size(); ++other) vectors[other % count] = b_.CreateFAdd(vectors[other % count], vectors[other]);
+    vectors.resize(count);
     totals = k_.sums_of(vectors, p_.lanes);
-    if (whole < length) totals = multiply(whole, length, 0, totals);
+    if (done < length) totals = multiply(done, length, 0, totals);
     for (int64_t j = 0; j < columns_; ++j)
       for (int64_t i = 0; i < rows_; ++i) {
         IR total = totals[j * rows_ + i], address = sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j)));
