@@ -1,5 +1,5 @@
 // The machine's limits, measured whenever run.py asks: for each line "BYTES" of input one line of JSON, the peak of
-// multiply-adds and the bandwidth of a copy that reads and writes so many bytes in all. Argument: threads.
+// multiply-adds, the bandwidth of a copy that reads and writes so many bytes in all, and how far cores are apart. Argument: threads.
 #include <cstdlib>
 #include <iostream>
 
@@ -13,5 +13,5 @@ int main(int argc, char** argv) {
   }
   for (size_t bytes; std::cin >> bytes;)
     std::cout << "{\"fma_gflops\": " << cresset::bench::fma_peak(threads) << ", \"copy_gbs\": " << cresset::bench::copy_bandwidth(threads, bytes)
-              << "}" << std::endl;
+              << ", \"core_to_core_ns\": " << cresset::bench::core_to_core(threads) << "}" << std::endl;
 }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstring>
@@ -137,6 +138,24 @@ double read_bandwidth(int threads, size_t bytes) {
   Memory from(chunks * kChunk);
   auto visit = __builtin_cpu_supports("avx2") ? read_avx2 : read_baseline;
   return 1e-9 * chunks * kChunk / seconds_of_pass(threads, chunks, [&](size_t at) { visit(from.data() + at); });
+}
+
+double core_to_core(int threads) {
+  constexpr int kTrips = 2000;
+  double farthest = 0;
+  for (int other = 1; other < threads; ++other) {
+    alignas(128) std::atomic<int> ball{0};
+    double seconds = fastest(threads, [&](int thread) {
+      if (thread != 0 && thread != other) return;
+      for (int trip = 0; trip < kTrips; ++trip) {
+        int mine = 2 * trip + (thread != 0);  // an even number is the first thread's turn
+        while (ball.load(std::memory_order_acquire) != mine) _mm_pause();
+        ball.store((mine + 1) % (2 * kTrips), std::memory_order_release);
+      }
+    });
+    farthest = std::max(farthest, 1e9 * seconds / (2 * kTrips));
+  }
+  return farthest;
 }
 
 }  // namespace cresset::bench

@@ -90,6 +90,13 @@ def difference_table(rows, names):
     return table(["relative to the largest value", "tolerance", *(CONTENDERS[n].title for n in names)], lines)
 
 
+def speed_of_machine(limits):
+    text = f"multiply-adds at {max(l['fma_gflops'] for l in limits):.0f} GFLOP/s, copies at " \
+           f"{min(l['copy_gbs'] for l in limits):.0f} (memory) to {max(l['copy_gbs'] for l in limits):.0f} GB/s (caches)"
+    nearest, farthest = min(l["core_to_core_ns"][0] for l in limits), max(l["core_to_core_ns"][1] for l in limits)
+    return text + (f", from core to core in {nearest:.0f} to {farthest:.0f} ns" if farthest else "")
+
+
 def markdown(data):
     machine = data["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
@@ -100,8 +107,7 @@ def markdown(data):
         if not rows:
             continue
         names, limits = columns(rows), [row["limits"] for row in rows if row.get("limits")]
-        peak = f": multiply-adds at {max(l['fma_gflops'] for l in limits):.0f} GFLOP/s, copies at " \
-               f"{min(l['copy_gbs'] for l in limits):.0f} (memory) to {max(l['copy_gbs'] for l in limits):.0f} GB/s (caches)" if limits else ""
+        peak = f": {speed_of_machine(limits)}" if limits else ""
         parts += [f"### {threads} thread{'s' * (threads != '1')}{peak}", times_table(rows, names)]
         for title, make in (("First calls beyond steady state", first_call_table), ("Peak memory of the process", memory_table),
                             ("Largest difference from eager", difference_table)):

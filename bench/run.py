@@ -183,7 +183,8 @@ class Run:
         used = [b for b, quiet in limits["blocks"] if quiet] or [b for b, _ in limits["blocks"]]
         flops, copy = max(b["fma_gflops"] for b in used), max(b["copy_gbs"] for b in used)
         seconds = max(cost["flops"] / flops, cost["bytes"] / copy) / 1e9 + cost["optimizer_bytes"] / copy / 1e9
-        return dict(fma_gflops=flops, copy_gbs=copy, copy_bytes=limits["bytes"], ms=seconds * 1e3)
+        apart = [b["core_to_core_ns"] for b in used]
+        return dict(fma_gflops=flops, copy_gbs=copy, copy_bytes=limits["bytes"], core_to_core_ns=[min(apart), max(apart)], ms=seconds * 1e3)
 
 
 def say(text):

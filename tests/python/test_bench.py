@@ -3,6 +3,7 @@
 import copy
 import importlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -81,12 +82,13 @@ def results(**times):
 
 def test_a_wrong_result_is_no_best_peer_and_fails_the_run(bench):
     report = bench("report")
-    row = dict(title="softmax", tolerance=1e-6, limits=dict(ms=1.0, fma_gflops=1.0, copy_gbs=1.0),
+    row = dict(title="softmax", tolerance=1e-6, limits=dict(ms=1.0, fma_gflops=1.0, copy_gbs=1.0, core_to_core_ns=[25.0, 180.0]),
                contenders=results(eager=4.0, inductor=2.0, cresset=3.0, cresset_device=5.0))
     data = dict(machine=dict(date="", commit="", cpu="", family="", model="", cores=1, features=[], memory_gb=1, versions={}), runs={"1": dict(softmax=row)})
     standing = report.ratios(row)
     assert standing["peer"] == "inductor" and standing["against"] == dict(cresset=1.5, cresset_device=2.5) and standing["limit"] == pytest.approx(1 / 3)
     assert report.failures(data) == []
+    assert "1 thread: multiply-adds at 1 GFLOP/s, copies at 1 (memory) to 1 GB/s (caches), from core to core in 25 to 180 ns" in report.markdown(data)
 
     wrong = copy.deepcopy(data)
     contenders = wrong["runs"]["1"]["softmax"]["contenders"]
@@ -157,7 +159,10 @@ def test_limits_of_the_machine():
         pytest.skip("bench_limits is not built")
     done = subprocess.run([str(program), "1"], input="1000000\n100000000\n", capture_output=True, text=True)
     small, large = map(json.loads, done.stdout.splitlines())
-    assert small["fma_gflops"] > 1 and small["copy_gbs"] > 0.1 and large["copy_gbs"] > 0.1
+    assert small["fma_gflops"] > 1 and small["copy_gbs"] > 0.1 and large["copy_gbs"] > 0.1 and small["core_to_core_ns"] == 0
+    if os.cpu_count() > 1:
+        done = subprocess.run([str(program), "2"], input="1000000\n", capture_output=True, text=True)
+        assert 1 < json.loads(done.stdout)["core_to_core_ns"] < 1e5
     assert subprocess.run([str(program), "none"], capture_output=True).returncode == 2
 
 
