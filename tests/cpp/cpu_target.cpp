@@ -79,6 +79,13 @@ TEST_F(CpuTarget, WideVectorsOfAnyMachine) {
   }
 }
 
+TEST_F(CpuTarget, TheCacheIsTheMachines) {
+  Machine m = machine(kPairs);
+  m.l1 = 48 << 10;
+  for (const char* name : {"", "avx2", "wide", "baseline"}) EXPECT_EQ(chosen(name, m).l1, 48 << 10) << name;
+  EXPECT_GE(host().l1, 16 << 10);
+}
+
 TEST_F(CpuTarget, WhatAVirtualMachineHides) {
   Machine m = machine(kTiles);
   m.features["avx512fp16"] = m.features["gfni"] = false;

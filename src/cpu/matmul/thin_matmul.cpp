@@ -28,7 +28,7 @@ class ThinEmitter {
 
  private:
   void by_dot_products() {
-    int64_t registers = k_.target.registers == 32 ? 24 : 12;
+    int64_t registers = many_registers_ ? 24 : 12;
     rows_ = equal_part(s_.m, registers / 3, 1);
     // Memory is fastest at one stream: no more columns at once than the arithmetic needs.
     columns_ = std::min<int64_t>(registers / rows_, !is_beyond_l2() ? 8 : s_.m > 2 ? 3 : 1);
@@ -50,11 +50,11 @@ class ThinEmitter {
     });
   }
   void by_rows_of_b() {
-    int64_t registers = k_.target.registers == 32 ? 24 : 12, line = 64 / element_bytes(s_.b_type);
+    int64_t registers = many_registers_ ? 24 : 12, line = 64 / element_bytes(s_.b_type);
     vectors_ = std::max<int64_t>(line / p_.lanes, 2);
     rows_ = equal_part(s_.m, registers / vectors_, 1);
     // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways.
-    depth_ = k_.target.registers == 32 || row_of_b() * element_bytes(s_.b_type) % 4096 == 0 ? 8 : 16;
+    depth_ = many_registers_ || row_of_b() * element_bytes(s_.b_type) % 4096 == 0 ? 8 : 16;
     // Long parts of rows are what memory is fastest at; else the sums stay in L1 or near.
     int64_t most = is_beyond_l2() ? 8192 : 2048;
     int64_t parts = round_up(ceil_div(s_.n, most), s_.batch < num_threads() ? num_threads() : 1);
@@ -114,7 +114,7 @@ class ThinEmitter {
     IR whole = k_.mul(b_.CreateUDiv(count, k_.i64(step)), step);
     // So many rows at once are more than the hardware follows. Their lines are asked for between the multiply-adds, because a burst would fill the buffers of misses; at the end of the part
     // those of the next rows.
-    int64_t ahead = k_.target.registers == 32 ? 8 : 4;
+    int64_t ahead = many_registers_ ? 8 : 4;
     k_.loop(k_.i64(0), whole, step, [&](IR n) {
       IR next = k_.add(n, k_.i64(ahead * line)), is_beyond = b_.CreateICmpSGE(next, whole);
       IR k = b_.CreateSelect(is_beyond, k_.add(k0, k_.i64(depth)), k0);
@@ -230,6 +230,7 @@ class ThinEmitter {
   llvm::IRBuilder<>& b_;
   const MatmulSpec& s_;
   Panels p_;
+  const bool many_registers_ = k_.target.registers == 32;
   int64_t rows_ = 1, columns_ = 1, vectors_ = 1, depth_ = 1;  // of a step
   int64_t part_ = 1;               // elements along K, of which the rows' stay in L1
   int64_t block_ = 1, pitch_ = 1;  // columns of a task, from one row of its sums to the next
