@@ -451,27 +451,19 @@ static std::optional<View> unbounded_view_of(Value v, llvm::function_ref<bool(Va
   } else {
     // Each run of dimensions that is reshaped must itself be dense.
     ArrayRef<int64_t> from = inner->shape, to = view.shape;
-    size_t i = 0, j = 0;
-    while (i < from.size() || j < to.size()) {
-      size_t i0 = i, j0 = j;
-      int64_t size_i = 1, size_j = 1;
-      if (i < from.size()) size_i *= from[i++];
-      if (j < to.size()) size_j *= to[j++];
-      while (size_i != size_j) {
-        if (size_i < size_j && i < from.size()) size_i *= from[i++];
-        else if (j < to.size()) size_j *= to[j++];
-        else return std::nullopt;
-      }
+    auto groups = reshape_groups(from, to);
+    if (!groups) return std::nullopt;
+    for (const ReshapeGroup& group : *groups) {
       int64_t stride = 1;
       bool known = false;
-      for (size_t d = i; d-- > i0;) {
+      for (size_t d = group.from_end; d-- > group.from;) {
         if (from[d] == 1) continue;
         if (known && inner->strides[d] != stride) return std::nullopt;
         if (!known) stride = inner->strides[d], known = true;
         stride *= from[d];
       }
-      int64_t innermost = known ? stride / size_i : 1;
-      for (size_t d = j; d-- > j0;) {
+      int64_t innermost = known ? stride / group.size : 1;
+      for (size_t d = group.to_end; d-- > group.to;) {
         view.strides[d] = innermost;
         innermost *= to[d];
       }

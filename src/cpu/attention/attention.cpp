@@ -3,6 +3,7 @@
 // et al., "FlashAttention", 2022). Both products run on packed panels. Blocks that a causal mask hides are skipped.
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "cpu/attention/attention.h"
 #include "cpu/emit/random.h"
@@ -269,15 +270,14 @@ class ForwardEmitter : AttentionEmitter {
   // As many as leave the fewest rows beyond the last query, and room in L1 beside their scores for what these are made of: with half of it full, 128 tokens take a twentieth longer.
   int64_t tiles_of_group() const {
     if (s_.grid) return 2;
-    constexpr int64_t kUsual = 4;  // whose rows dropout takes together, whatever a tile has
-    int64_t fitting = k_.target.l1 * 3 / 8 / (keys_ * s_.mr * int64_t(sizeof(float))), best = 0;
+    constexpr int64_t kUsual = 4;  // of any tiles as many rows as dropout takes together, or a multiple
+    const int64_t unit = rows_together() / std::gcd(s_.mr, rows_together()), room = k_.target.l1 * 3 / 8 / (keys_ * s_.mr * int64_t(sizeof(float)));
+    const int64_t most = std::max(room / unit * unit, unit);
     auto computed = [&](int64_t tiles) { return round_up(scores_.m, tiles * s_.mr); };
-    auto consider = [&](int64_t tiles) {
-      if (tiles * s_.mr % rows_together() == 0 && (!best || computed(tiles) < computed(best))) best = tiles;
-    };
-    for (int64_t tiles = std::min(fitting, kUsual); tiles > 0 && !best; --tiles) consider(tiles);
-    for (int64_t tiles = fitting; tiles > 0; --tiles) consider(tiles);
-    return best ? best : kUsual;
+    int64_t best = std::min(most, kUsual);
+    for (int64_t tiles = most; tiles > 0; tiles -= unit)
+      if (computed(tiles) < computed(best)) best = tiles;
+    return best;
   }
 
   void block(IR head, IR m0) {

@@ -95,24 +95,17 @@ Index ElementEmitter::offset(ArrayRef<int64_t> shape, const Indices& at) {
 // Groups of dimensions with equal products correspond; within a group the index is flattened and split again.
 Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t> to, const Indices& at) {
   Indices result(from.size(), constant_index(k_, 0));
-  size_t i = 0, j = 0;
-  while (i < from.size() || j < to.size()) {
-    size_t i0 = i, j0 = j;
-    int64_t size_i = 1, size_j = 1;
-    if (i < from.size()) size_i *= from[i++];
-    if (j < to.size()) size_j *= to[j++];
-    while (size_i != size_j) {
-      if (size_i < size_j) size_i *= from[i++];
-      else size_j *= to[j++];
-    }
-    Index flat = offset(to.slice(j0, j - j0), Indices(at.begin() + j0, at.begin() + j));
+  const auto groups = reshape_groups(from, to);
+  for (const ReshapeGroup& group : *groups) {
+    const size_t first_of_group = group.from, rank = group.from_end - group.from;
+    Index flat = offset(to.slice(group.to, group.to_end - group.to), Indices(at.begin() + group.to, at.begin() + group.to_end));
     Index whole = flat;
-    SmallVector<int64_t> sizes(from.slice(i0, i - i0));
+    SmallVector<int64_t> sizes(from.slice(first_of_group, rank));
     // Split from the last dimension to the first; the first takes what is left.
     for (size_t d = sizes.size(); d-- > 0;) {
       bool first = llvm::all_of(ArrayRef(sizes).take_front(d), [](int64_t n) { return n == 1; });
       if (first) {
-        result[i0 + d] = flat;
+        result[first_of_group + d] = flat;
         break;
       }
       int64_t n = sizes[d];
@@ -120,15 +113,15 @@ Indices ElementEmitter::through_reshape(ArrayRef<int64_t> from, ArrayRef<int64_t
       auto& b = k_.b;
       if (flat.lanes || (flat.step != 0 && !(flat.step > 0 && n % (flat.step * lanes_) == 0 && flat.multiple % (flat.step * lanes_) == 0))) {
         IR all = as_lanes(flat), size = k_.splat(k_.i64(n), lanes_);
-        result[i0 + d] = {nullptr, 0, 1, b.CreateURem(all, size)};
+        result[first_of_group + d] = {nullptr, 0, 1, b.CreateURem(all, size)};
         flat = {nullptr, 0, 1, b.CreateUDiv(all, size)};
       } else {
         // All lanes stay within one run of the dimension.
-        result[i0 + d] = {b.CreateURem(flat.base, k_.i64(n)), flat.step, std::gcd(flat.multiple, n)};
+        result[first_of_group + d] = {b.CreateURem(flat.base, k_.i64(n)), flat.step, std::gcd(flat.multiple, n)};
         flat = {b.CreateUDiv(flat.base, k_.i64(n)), 0, 1};
       }
     }
-    if (i > i0 + 1) whole_[key_of(from.slice(i0, i - i0), ArrayRef(result).slice(i0, i - i0))] = whole;
+    if (rank > 1) whole_[key_of(sizes, ArrayRef(result).slice(first_of_group, rank))] = whole;
   }
   return result;
 }
