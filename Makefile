@@ -9,7 +9,7 @@
 VENV ?= .venv
 JOBS ?= 2
 PYTHON := $(VENV)/bin/python
-PACKAGES := libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools ninja-build ccache mold libgtest-dev libbenchmark-dev python3-dev
+PACKAGES := libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev libzstd-dev ninja-build ccache mold libgtest-dev libbenchmark-dev python3-dev
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 SHELL := /bin/bash
 STAMPS := build/.stamps

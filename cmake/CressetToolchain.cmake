@@ -25,6 +25,17 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
+# MLIR and LLVM, statically: the shared libraries are 250 MB, whose relocations cost every process that imports torch 54 MB and a tenth of a
+# second, they would have to be where they were when it was built, and another LLVM in the process could get into their way.
+# Archives by file: the imported targets ask for the shared LLVM.
+file(GLOB llvm_archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
+find_library(ZLIB_LIBRARY z REQUIRED)
+find_library(ZSTD_LIBRARY zstd REQUIRED)
+add_library(cresset_llvm INTERFACE)
+target_include_directories(cresset_llvm SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+target_link_options(cresset_llvm INTERFACE -Wl,--gc-sections)
+target_link_libraries(cresset_llvm INTERFACE -Wl,--start-group ${llvm_archives} -Wl,--end-group ${ZLIB_LIBRARY} ${ZSTD_LIBRARY} ${CMAKE_DL_LIBS})
+
 # cresset_room(NAME [TORCH] DEPENDS other rooms…): a static library of every .cpp in this folder and those below.
 # Rooms include each other by path from src/ ("runtime/program.h"); generated headers by the same path.
 # TORCH rooms see PyTorch's headers; the others must not, so that the compiler builds without it.
@@ -34,11 +45,10 @@ function(cresset_room name)
   add_library(cresset_${name} STATIC ${sources})
   target_include_directories(cresset_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
                                                     ${PROJECT_BINARY_DIR}/src)
-  target_include_directories(cresset_${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   foreach(dependency ${ROOM_DEPENDS})
     target_link_libraries(cresset_${name} PUBLIC cresset_${dependency})
   endforeach()
-  target_link_libraries(cresset_${name} PUBLIC MLIR LLVM)
+  target_link_libraries(cresset_${name} PUBLIC cresset_llvm)
   if(ROOM_TORCH)
     target_link_libraries(cresset_${name} PUBLIC torch_headers)
     target_precompile_headers(cresset_${name} REUSE_FROM cresset_torch_pch)

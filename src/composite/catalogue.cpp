@@ -25,7 +25,7 @@ const Entry* find_composite(llvm::StringRef name) {
   auto it = by_name->find(name.str());
   return it == by_name->end() ? nullptr : it->second;
 }
-bool is_saved(llvm::StringRef name) {
+bool is_saved(std::string_view name) {
   const Entry* entry = find_composite(name);
   return entry && !entry->piece;
 }

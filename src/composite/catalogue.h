@@ -33,7 +33,7 @@ const std::vector<Entry>& catalogue();
 /// By its name or a foreign one; null if it is neither.
 const Entry* find_composite(llvm::StringRef name);
 /// Whether a composite's results are kept for the backward; a piece is computed again there.
-bool is_saved(llvm::StringRef name);
+bool is_saved(std::string_view name);
 
 /// Makes the name of a user's composite, and of its gradient, known to those who misspell it.
 void define_composite(const std::string& name);
