@@ -96,6 +96,8 @@ class Run:
         cache = self.directory / f"cache-{name}-{row.name}"
         environment = dict(OMP_NUM_THREADS=str(self.threads), CRESSET_CACHE_DIR=str(cache / "cresset"), TORCHINDUCTOR_CACHE_DIR=str(cache / "inductor"),
                            TMPDIR=str(self.directory), HF_HUB_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
+        if not name.startswith("cresset"):
+            environment["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # peers as where Cresset is not installed
         command = [sys.executable, str(HERE / "worker.py"), name, row.name, str(self.threads), str(self.directory / f"{row.name}.npy"), *extra]
         return Process(command, self.processors, str(self.directory / f"{name}-{row.name}.log"), environment)
 
