@@ -6,6 +6,7 @@ BERT with one sequence of 512 tokens; ":bf16" at the end converts weights and in
 
 import dataclasses
 import inspect
+import math
 from typing import Callable
 
 import torch
@@ -318,12 +319,15 @@ def cost(work, training):
     def causal_attention_backward(grad, q, k, v, out, logsumexp, dropout_p, is_causal, **_):
         return causal_attention(q, k, v, is_causal=is_causal) * 5 // 2  # five products instead of two
 
-    mapping = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: causal_attention,
+    def recurrent_layer(x, input_weight, hidden_weight, *_, **__):
+        return 2 * math.prod(x[:-1]) * (math.prod(input_weight) + math.prod(hidden_weight))
+
+    mapping = {torch.ops.aten.mkldnn_rnn_layer: recurrent_layer,
+               torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: causal_attention,
                torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: causal_attention_backward}
     size = lambda tensors: sum(t.numel() * t.element_size() for t in tensors)
     parameters = list(work.module.parameters())
-    # oneDNN's LSTM is one operator that the counter does not know; without oneDNN it is products.
-    with torch.backends.mkldnn.flags(enabled=False), FlopCounterMode(display=False, custom_mapping=mapping) as counter, torch.set_grad_enabled(training):
+    with FlopCounterMode(display=False, custom_mapping=mapping) as counter, torch.set_grad_enabled(training):
         result = work.module(*work.inputs)
         if training:
             work.loss(result, *work.targets).backward()
