@@ -1,4 +1,4 @@
-// Depthwise convolutions of every kind: images that are read in place, and what is padded first (more than two dimensions, dilated inputs, steps above two, bf16).
+// Depthwise convolutions of every kind: images that are read in place, and what is padded first (dilated inputs, steps above two, bf16).
 // RUN: cresset-run --compare %s
 // RUN: cresset-run --compare --cpu=avx2 %s
 // RUN: cresset-run --compare --cpu=wide %s

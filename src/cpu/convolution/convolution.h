@@ -49,10 +49,10 @@ struct Geometry {
 /// Takes `lanes` neighbouring positions of one feature (numbered through all groups) of one image, once each.
 using StorePositions = std::function<void(IR image, IR feature, IR position, IR sum, int lanes)>;
 
-/// Whether emit_depthwise does it.
+/// Whether emit_depthwise or emit_depthwise_in_place does it.
 bool is_depthwise(const Geometry& g, const Target& target);
 void emit_depthwise(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
-/// Whether emit_depthwise_in_place does it, which pads nothing: some images of two dimensions.
+/// Whether emit_depthwise_in_place does it, which pads nothing: some images of two dimensions and three.
 bool is_depthwise_in_place(const Geometry& g, const Target& target);
 void emit_depthwise_in_place(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
 /// Whether emit_depthwise_gradient does it: the gradient of such a convolution's kernel, features first.

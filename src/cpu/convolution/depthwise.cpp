@@ -228,6 +228,7 @@ class DepthwiseEmitter {
 bool is_depthwise(const Geometry& g, const Target& target) {
   if (g.in_features != 1 || g.groups == 1 || g.batch_groups != 1 || g.features > 4 || g.axes.empty()) return false;
   if (g.window_size() > 128 || !g.is_dense(&Axis::out, &Axis::out_stride)) return false;
+  if (is_depthwise_in_place(g, target)) return true;
   Layout l(g, target);
   return (l.padded + l.result) * 8 <= kLargestScratch;
 }

@@ -1,5 +1,6 @@
 // Depthwise convolution of images that are read where they lie: lanes that a window finds beyond the ends of a row are masked, a row beyond the image is one of zeros. A tile
-// of a few rows shares what it loads, and its sums are written from registers: rows that are no whole vectors are joined there.
+// of a few rows shares what it loads, and its sums are written from registers: rows that are no whole vectors are joined there. In three dimensions the planes of the window
+// follow each other meanwhile.
 #include "cpu/convolution/convolution.h"
 
 namespace cresset::cpu {
@@ -29,30 +30,30 @@ struct Tile {
 class InPlaceEmitter {
  public:
   InPlaceEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
-      : c_(c), k_(c.k), b_(c.k.b), g_(g), y_(g.axes[0]), x_(g.axes[1]), input_(input), kernel_(kernel), store_(store), type_(k_.compute_type(g.out_type)),
+      : c_(c), k_(c.k), b_(c.k.b), g_(g), depth_(g.axes.size() > 2 ? g.axes[0] : Axis()), y_(g.axes[g.axes.size() - 2]), x_(g.axes.back()), input_(input), kernel_(kernel), store_(store), type_(k_.compute_type(g.out_type)),
         lanes_(vector_lanes(g, c.k.target)), tile_(y_, x_, c.k.target, lanes_) {}
 
   static int vector_lanes(const Geometry& g, const Target& target) { return g.out_type.isF64() ? target.lanes / 2 : target.lanes; }
 
   void run() {
     constexpr int64_t kEnoughTasks = 16;
-    int64_t planes = g_.images * g_.groups, tiles = y_.out / tile_.rows, rest = y_.out % tile_.rows;
+    int64_t planes = g_.images * g_.groups * depth_.out, tiles = y_.out / tile_.rows, rest = y_.out % tile_.rows;
     int64_t block = std::max<int64_t>(ceil_div(tiles, ceil_div(kEnoughTasks, planes)), 1), blocks = std::max<int64_t>(ceil_div(tiles, block), 1);
     c_.kernel.tasks = planes * blocks;
     double outputs = double(planes * g_.features * y_.out * x_.out);
-    c_.kernel.cost = outputs * (1 + 0.5 * double(y_.window * x_.window));
+    c_.kernel.cost = outputs * (1 + 0.5 * double(g_.window_size()));
     zeros_ = k_.scratch();
     int64_t bytes = x_.in * element_bytes(g_.in_type);
     c_.kernel.reserve(bytes);
     b_.CreateMemSet(zeros_, b_.getInt8(0), bytes, llvm::Align(64));
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
-      auto at = delinearise(k_, {g_.images, g_.groups, blocks}, task);
-      image_ = at[0].base;
-      plane_ = element(input_, k_.add(k_.mul(image_, g_.in_image), k_.mul(at[1].base, g_.in_feature)));
+      auto at = delinearise(k_, {g_.images, g_.groups, depth_.out, blocks}, task);
+      image_ = at[0].base, plane_ = at[2].base;
+      channel_ = element(input_, k_.add(k_.mul(image_, g_.in_image), k_.mul(at[1].base, g_.in_feature)));
       k_.loop(k_.i64(0), k_.i64(g_.features), [&](IR f) {
         feature_ = k_.add(k_.mul(at[1].base, g_.features), f);
-        load_weights();
-        IR first = k_.mul(at[2].base, block), end = k_.min(k_.add(first, k_.i64(block)), k_.i64(tiles));
+        if (depth_.window == 1) load_weights(k_.i64(0));
+        IR first = k_.mul(at[3].base, block), end = k_.min(k_.add(first, k_.i64(block)), k_.i64(tiles));
         k_.loop(first, end, [&](IR tile) { rows(k_.mul(tile, tile_.rows), tile_.rows); });
         if (rest) k_.when(b_.CreateICmpEQ(end, k_.i64(tiles)), [&] { rows(k_.i64(y_.out - rest), rest); });
       });
@@ -62,11 +63,13 @@ class InPlaceEmitter {
  private:
   IR element(IR base, IR index) { return b_.CreateGEP(k_.memory_type(g_.in_type), base, index); }
 
-  void load_weights() {
+  // Of a plane of the window.
+  void load_weights(IR plane) {
     weights_.clear();
+    IR first = k_.add(k_.mul(feature_, g_.kernel_out), k_.mul(depth_.reversed ? b_.CreateSub(k_.i64(depth_.window - 1), plane) : plane, depth_.window_stride));
     for (int64_t i = 0; i < y_.window; ++i)
       for (int64_t j = 0; j < x_.window; ++j)
-        weights_.push_back(k_.splat(k_.load(g_.kernel_type, kernel_, k_.add(k_.mul(feature_, g_.kernel_out), k_.i64(y_.weight(i) + x_.weight(j))), 1), lanes_));
+        weights_.push_back(k_.splat(k_.load(g_.kernel_type, kernel_, k_.add(first, k_.i64(y_.weight(i) + x_.weight(j))), 1), lanes_));
   }
 
   // So many rows of the result.
@@ -92,14 +95,24 @@ class InPlaceEmitter {
         SmallVector<int> picked;
         for (int64_t i = 0; i < width; ++i) picked.push_back(int(lane_of(done + i) - from * lanes_));
         IR piece = width == 1 ? b_.CreateExtractElement(all, uint64_t(picked[0])) : b_.CreateShuffleVector(all, picked);
-        store_(image_, feature_, k_.add(position, k_.i64(done)), piece, int(width));
+        store_(image_, feature_, k_.add(k_.mul(plane_, y_.out * x_.out), k_.add(position, k_.i64(done))), piece, int(width));
       }
   }
 
   // The sums of `count` rows by the tile's vectors from `column` on.
   IRs sums(IR row, IR column, int64_t count) {
+    IRs zeros(count * tile_.vectors, llvm::Constant::getNullValue(k_.vector(type_, lanes_)));
+    if (depth_.window == 1) return add_plane(row, column, count, k_.i64(0), zeros);
+    return k_.loop(k_.i64(0), k_.i64(depth_.window), 1, zeros, [&](IR plane, ArrayRef<IR> sums) {
+      load_weights(plane);
+      return add_plane(row, column, count, plane, IRs(sums));
+    });
+  }
+  // What they are with a plane of the window.
+  IRs add_plane(IR row, IR column, int64_t count, IR window_plane, IRs sums) {
     auto* vector = k_.vector(type_, lanes_);
-    IRs sums(count * tile_.vectors, llvm::Constant::getNullValue(vector));
+    IR plane = k_.add(k_.mul(plane_, depth_.step), k_.add(k_.mul(window_plane, depth_.dilation), k_.i64(-depth_.low)));
+    IR exists = b_.CreateICmpULT(plane, k_.i64(depth_.in)), base = element(channel_, k_.mul(plane, depth_.in_stride));
     for (int64_t v = 0; v < tile_.vectors; ++v) {
       Vectors masks = masks_of(k_.add(column, k_.i64(v * lanes_)));
       for (int64_t line = 0; line < y_.extent(count); ++line) {
@@ -109,7 +122,7 @@ class InPlaceEmitter {
         };
         if (llvm::all_of(llvm::seq<int64_t>(y_.window), [&](int64_t i) { return meets(i) < 0; })) continue;
         IR y = k_.add(k_.mul(row, y_.step), k_.i64(line - y_.low));
-        IR from = b_.CreateSelect(b_.CreateICmpULT(y, k_.i64(y_.in)), element(plane_, k_.mul(y, y_.in_stride)), zeros_);
+        IR from = b_.CreateSelect(b_.CreateAnd(exists, b_.CreateICmpULT(y, k_.i64(y_.in))), element(base, k_.mul(y, y_.in_stride)), zeros_);
         Vectors loaded;
         for (int64_t j = 0; j < x_.window; ++j) {
           IR seen = see(from, k_.add(column, k_.i64(v * lanes_)), j * x_.dilation, masks, loaded);
@@ -156,23 +169,24 @@ class InPlaceEmitter {
   KernelEmitter& k_;
   llvm::IRBuilder<>& b_;
   const Geometry& g_;
-  const Axis &y_, &x_;
+  const Axis depth_, y_, x_;
   IR input_, kernel_;
   const StorePositions& store_;
   llvm::Type* type_;
   int lanes_;
   Tile tile_;
-  IR zeros_ = nullptr, plane_ = nullptr, image_ = nullptr, feature_ = nullptr;
-  IRs weights_;  // of one feature, in every lane
+  IR zeros_ = nullptr, channel_ = nullptr, plane_ = nullptr, image_ = nullptr, feature_ = nullptr;
+  IRs weights_;  // of one feature and plane of the window, in every lane
 };
 
 }  // namespace
 
 bool is_depthwise_in_place(const Geometry& g, const Target& target) {
   constexpr int64_t kLargestWindow = 49;  // each place is code
-  if (g.axes.size() != 2 || target.lanes <= 4 || g.in_type != g.out_type || g.kernel_type != g.out_type || !(g.out_type.isF32() || g.out_type.isF64())) return false;
-  const Axis &y = g.axes[0], &x = g.axes[1];
-  bool plain = y.base_dilation == 1 && x.base_dilation == 1 && y.out_step == 1 && x.out_step == 1;
+  const size_t rank = g.axes.size();
+  if ((rank != 2 && rank != 3) || target.lanes <= 4 || g.in_type != g.out_type || g.kernel_type != g.out_type || !(g.out_type.isF32() || g.out_type.isF64())) return false;
+  const Axis &y = g.axes[rank - 2], &x = g.axes[rank - 1];
+  bool plain = llvm::all_of(g.axes, [](const Axis& a) { return a.base_dilation == 1 && a.out_step == 1; });
   return plain && x.in_stride == 1 && x.step <= 2 && y.window * x.window <= kLargestWindow && x.in < INT32_MAX / 4;
 }
 
