@@ -45,7 +45,7 @@ def metrics_report():
 
 
 def compile_records():
-    """One dict for each program compiled: hash, nodes, seconds, why, path (with CRESSET_DUMP), kernels, unique_kernels, arena_bytes, temporary_bytes, donated_bytes."""
+    """One dict for each program compiled: hash, nodes, seconds, why, path (with CRESSET_DUMP), kernels, unique_kernels, arena_bytes, temporary_bytes, donated_bytes, kept_bytes."""
     return _C.compile_records()
 
 

@@ -196,10 +196,17 @@ def _find(name):
     return operator.attrgetter(rest)(sys.modules[home])
 
 
+def _weights(graph):
+    """For each input whether it is a module's parameter or buffer, as Dynamo notes."""
+    tensors = [node.meta.get("tensor_dict") or {} for node in graph.nodes if node.op == "placeholder"]
+    return [tensor.get("_dynamo_static_input_type") is not None for tensor in tensors]
+
+
 def record(graph, inputs, trains):
     """What runs the graph for inputs of these sizes, and the results that were recorded."""
     with recording():
-        stand_ins = [_C.wrap(v.detach()).requires_grad_(trains and v.requires_grad) if isinstance(v, torch.Tensor) else v for v in inputs]
+        stand_ins = [_C.wrap(v.detach(), weight=weight and not trains).requires_grad_(trains and v.requires_grad) if isinstance(v, torch.Tensor) else v
+                     for v, weight in zip(inputs, _weights(graph), strict=True)]
         given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
         with _as_on_cpu():
             results = listed(_FunctionRecorder(graph, trains).run(*stand_ins))

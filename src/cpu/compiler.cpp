@@ -15,6 +15,7 @@
 #include "cpu/jit/family.h"
 #include "cpu/jit/kernel_cache.h"
 #include "cpu/emit/kernels.h"
+#include "cpu/kept.h"
 #include "cpu/native_program.h"
 #include "cpu/plan.h"
 #include "cpu/emit/random.h"
@@ -390,6 +391,22 @@ llvm::Expected<Kernels> make_kernels(const std::vector<Fusion>& fusions, const T
   return maker.finish();
 }
 
+// How many of the fusions are computed once, and for which arguments. They read nothing that others make.
+std::pair<size_t, std::vector<int64_t>> put_kept_first(func::FuncOp main, std::vector<Fusion>& fusions, std::vector<std::string>& keys, const Kernels& kernels) {
+  std::vector<double> seconds;
+  for (auto [fusion, key] : llvm::zip(fusions, keys)) seconds.push_back(fusion.kind == Fusion::Composite ? 0 : kernels.at(key)->kernel.cost * Kernel::kSecondsPerCost);
+  Kept kept = choose_kept(main, fusions, seconds);
+  auto sort = [&](auto& all) {
+    std::remove_reference_t<decltype(all)> sorted;
+    for (bool first : {true, false})
+      for (size_t i = 0; i < all.size(); ++i)
+        if (kept.fusions[i] == first) sorted.push_back(std::move(all[i]));
+    all = std::move(sorted);
+  };
+  sort(fusions), sort(keys);
+  return {size_t(llvm::count(kept.fusions, true)), std::move(kept.weights)};
+}
+
 llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::FuncOp main, const CompileOptions& options) {
   auto start = std::chrono::steady_clock::now();
   auto target = select_target(options.cpu);
@@ -407,16 +424,18 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto output = main.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output")) program->outputs_[output.getInt()].aliased = aliased[output.getInt()] = int(i);
   delay_overwriting(main, *fusions, aliased);
-  BufferPlan plan = plan_buffers(main, *fusions, aliased);
-
-  for (Value v : plan.constants) program->constants.push_back(constant_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
-  program->copies = plan.copies;
-
   std::vector<std::string> keys;
   auto kernels = make_kernels(*fusions, *target, options.sizes_change, keys);
   if (!kernels) return kernels.takeError();
+  auto [kept, weights] = put_kept_first(main, *fusions, keys, *kernels);
+  BufferPlan plan = plan_buffers(main, *fusions, aliased, kept);
+  program->stats_.kept_bytes = size_t(plan.kept_bytes);
+  for (Value v : plan.constants) program->constants.push_back(constant_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
+  program->copies = plan.copies;
+
   for (auto& [key, kernel] : *kernels) program->kernels.push_back(kernel);
-  for (auto [fusion, key] : llvm::zip(*fusions, keys)) {
+  for (auto [i, fusion, key] : llvm::enumerate(*fusions, keys)) {
+    if (i == kept && kept > 0) program->keep_launches(weights);
     Slots slots(fusion);
     SmallVector<Value> buffers(slots.count());
     for (Value v : fusion.outputs) buffers[slots.at(v)] = v;

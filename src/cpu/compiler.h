@@ -22,7 +22,8 @@ struct CompileOptions {
 };
 
 /// Compiles the public function @main of `module`: ranked static tensors in and out. An argument with the attribute
-/// `tf.aliasing_output = j : i32` is donated: output j may be written over it. Composites that no kernel takes
+/// `tf.aliasing_output = j : i32` is donated: output j may be written over it. One with `cresset.weight` is a weight:
+/// what depends on such alone is computed again only when their bytes have changed. Composites that no kernel takes
 /// (composite/kernels.h) are decomposed.
 /// `module` is consumed (transformed in place). Errors name the operation that can't be compiled.
 llvm::Expected<std::unique_ptr<Program>> compile(mlir::ModuleOp module, const CompileOptions& options = {});

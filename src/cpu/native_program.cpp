@@ -48,6 +48,7 @@ void NativeProgram::add_buffers(ArrayRef<Value> buffers, const BufferPlan& plan)
     Place place = plan.places.lookup(v);
     if (place.kind == Place::Input) input_slots_.push_back({table_.size(), place.index});
     if (place.kind == Place::Output) output_slots_.push_back({table_.size(), place.index});
+    if (place.kind == Place::Kept) kept_slots_.push_back({table_.size(), place.index});
     if (place.kind == Place::Arena) arena_slots_.push_back({table_.size(), size_t(place.index), size_t(value_bytes(v))});
     table_.push_back(place.kind == Place::Constant ? constants[place.index]->data() : nullptr);
   }
@@ -57,12 +58,38 @@ void NativeProgram::place_temporaries(Arena& arena) {
   if (arena.data() != arena_seen_ || is_guarded())
     for (auto& [at, offset, bytes] : arena_slots_) table_[at] = arena.at(offset, bytes);
   arena_seen_ = arena.data();
+  if (kept_slots_.empty() || kept_) return;
+  kept_ = Buffer::allocate(stats_.kept_bytes);
+  for (auto& [at, offset] : kept_slots_) table_[at] = static_cast<char*>(kept_->data()) + offset;
+}
+
+void NativeProgram::keep_launches(ArrayRef<int64_t> weights) {
+  kept_launches_ = launches_.size();
+  weights_.assign(weights.begin(), weights.end());
+  fingerprint_ = Fingerprint(llvm::map_to_vector(weights, [&](int64_t i) { return inputs_[i].bytes; }));
+}
+
+uint64_t NativeProgram::fingerprint(void* const* inputs) {
+  auto start = std::chrono::steady_clock::now();
+  uint64_t result = 0;
+  together([&] { result = fingerprint_.of(llvm::map_to_vector(weights_, [&](int64_t i) -> const void* { return inputs[i]; })); });
+  if (profiling) profile("fingerprint of weights", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return result;
+}
+
+size_t NativeProgram::first_launch(void* const* inputs) {
+  if (!keeps()) return 0;
+  uint64_t now = fingerprint(inputs);
+  if (kept_for_ == now) return changes_ = 0, kept_launches_;
+  if (kept_for_) ++changes_;
+  kept_for_ = now;
+  return 0;
 }
 
 void NativeProgram::run(void* const* inputs, void* const* outputs) {
   Arena arena(stats_.arena_bytes);
   place_temporaries(arena);
-  run_from(0, 0, arena, inputs, outputs);
+  run_from(first_launch(inputs), 0, arena, inputs, outputs);
 }
 
 void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs) {
@@ -103,9 +130,12 @@ void NativeProgram::run(const Launch& launch, int64_t done) {
 // Works on the program's own table: what a launch reads and writes is entered before its first task.
 class NativeProgram::Early final : public EarlyRun {
  public:
-  Early(NativeProgram& program, EarlyInputs& inputs, size_t end)
-      : program_(program), inputs_(inputs), end_(end), arena_(program.stats_.arena_bytes), outputs_(program.outputs_.size()) {
+  // Launches [begin, end); what is kept is taken to be right until finish().
+  Early(NativeProgram& program, EarlyInputs& inputs, size_t begin, size_t end)
+      : program_(program), inputs_(inputs), next_(begin), end_(end), arena_(program.stats_.arena_bytes), outputs_(program.outputs_.size()) {
     program.place_temporaries(arena_);
+    auto first = [&](const auto& slots) { return size_t(llvm::count_if(slots, [&](auto& slot) { return slot.first < program.end_of_buffers(begin - 1); })); };
+    if (begin) input_slot_ = first(program.input_slots_), output_slot_ = first(program.output_slots_);
   }
 
   void advance(const std::atomic<bool>& stop) override {
@@ -119,7 +149,11 @@ class NativeProgram::Early final : public EarlyRun {
     }
   }
   BufferPtr output(size_t index) const override { return outputs_[index]; }
-  void finish(void* const* inputs, void* const* outputs) override { program_.run_from(next_, done_, arena_, inputs, outputs); }
+  void finish(void* const* inputs, void* const* outputs) override {
+    size_t first = program_.first_launch(inputs);
+    if (first < begin_) next_ = first, done_ = 0;  // a weight has changed
+    program_.run_from(next_, done_, arena_, inputs, outputs);
+  }
 
  private:
   // False if an input is not known yet.
@@ -141,7 +175,7 @@ class NativeProgram::Early final : public EarlyRun {
 
   NativeProgram& program_;
   EarlyInputs& inputs_;
-  size_t next_ = 0, end_;  // launches
+  size_t begin_ = next_, next_, end_;  // launches
   int64_t done_ = 0;       // tasks of the next one
   size_t input_slot_ = 0, output_slot_ = 0;
   Arena arena_;
@@ -150,7 +184,8 @@ class NativeProgram::Early final : public EarlyRun {
 
 std::unique_ptr<EarlyRun> NativeProgram::begin(EarlyInputs& inputs) {
   // Not what overwrites inputs: it can't be taken back. Nor what a plugin runs, who may count its calls.
-  size_t end = 0, slot = 0;
+  const size_t first = keeps() && kept_for_ ? kept_launches_ : 0;
+  size_t end = first, slot = 0;
   double cost = 0;
   for (; end < launches_.size() && !launches_[end].foreign && !launches_[end].copied_bytes; cost += launches_[end++].cost) {
     size_t after = end_of_buffers(end);
@@ -159,7 +194,7 @@ std::unique_ptr<EarlyRun> NativeProgram::begin(EarlyInputs& inputs) {
     if (overwrites) break;
   }
   if (cost * Kernel::kSecondsPerCost < kLeastSeconds || profiling || num_threads() == 1) return nullptr;
-  return std::make_unique<Early>(*this, inputs, end);
+  return std::make_unique<Early>(*this, inputs, first, end);
 }
 
 }  // namespace cresset::cpu

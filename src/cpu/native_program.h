@@ -9,6 +9,7 @@
 
 #include "composite/kernels.h"
 #include "cpu/jit/kernel_cache.h"
+#include "cpu/kept.h"
 #include "cpu/plan.h"
 #include "runtime/arena.h"
 #include "runtime/program.h"
@@ -45,6 +46,8 @@ class NativeProgram final : public Program {
   /// Of the last launch: positions among its buffers.
   void copy_before(size_t from, size_t to, int64_t bytes);
   void add_foreign(ForeignCall call, llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
+  /// The launches so far are those whose results are kept as long as these inputs are the same bytes.
+  void keep_launches(llvm::ArrayRef<int64_t> weights);
 
   using Program::composites_;
   using Program::inputs_;
@@ -62,6 +65,10 @@ class NativeProgram final : public Program {
   /// Where the buffers of a launch end in the table.
   size_t end_of_buffers(size_t launch) const { return launch + 1 < launches_.size() ? launches_[launch + 1].first : table_.size(); }
   void place_temporaries(Arena& arena);
+  /// The first launch that has to run: those whose results are kept need not while the weights are as they were.
+  size_t first_launch(void* const* inputs);
+  bool keeps() const { return kept_launches_ && changes_ <= kMostChanges; }
+  uint64_t fingerprint(void* const* inputs);
   /// From launch `next` on, of whose tasks the first `done` have run.
   void run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs);
   void run(const Launch& launch, int64_t done);
@@ -73,6 +80,15 @@ class NativeProgram final : public Program {
   std::vector<std::tuple<size_t, size_t, size_t>> arena_slots_;          // position in the table; offset in the arena, bytes
   double parallel_cost_ = 0;                                             // of launches for several threads
   char* arena_seen_ = nullptr;                                           // what the table says
+
+  static constexpr int kMostChanges = 2;  // one run after the other: then the weights are no constants
+  size_t kept_launches_ = 0;              // at the beginning
+  std::vector<int64_t> weights_;          // the inputs that they read
+  std::vector<std::pair<size_t, int64_t>> kept_slots_;  // position in the table; offset in kept_
+  BufferPtr kept_;
+  Fingerprint fingerprint_;
+  std::optional<uint64_t> kept_for_;      // the weights' fingerprint; none: nothing has been computed
+  int changes_ = 0;
 };
 
 }  // namespace cresset::cpu

@@ -94,7 +94,7 @@ void delay_overwriting(func::FuncOp main, std::vector<Fusion>& fusions, ArrayRef
   fusions = std::move(sorted);
 }
 
-BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, ArrayRef<int> aliased) {
+BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, ArrayRef<int> aliased, size_t kept) {
   BufferPlan plan;
   Block& block = main.getBody().front();
   for (auto [i, argument] : llvm::enumerate(block.getArguments())) plan.places[argument] = {Place::Input, int64_t(i)};
@@ -140,6 +140,11 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
     for (Value v : fusion.outputs) {
       if (plan.places.count(v)) continue;
       int64_t bytes = rounded(value_bytes(v));
+      if (i < kept && last_read.count(v) && last_read[v] >= int(kept)) {
+        plan.places[v] = {Place::Kept, plan.kept_bytes};
+        plan.kept_bytes += bytes;
+        continue;
+      }
       plan.temporary_bytes += bytes;
       plan.places[v] = {Place::Arena, arena.take(bytes)};
       if (!held.count(v)) dying[last_read.count(v) ? std::max(last_read[v], int(i)) : int(i)].push_back(v);

@@ -8,8 +8,8 @@
 namespace cresset::cpu {
 
 struct Place {
-  enum Kind { Input, Output, Constant, Arena } kind = Arena;
-  int64_t index = 0;  ///< of the input, output or constant; byte offset in the arena
+  enum Kind { Input, Output, Constant, Arena, Kept } kind = Arena;
+  int64_t index = 0;  ///< of the input, output or constant; byte offset in the arena or in what is kept
 };
 
 /// An output that could not be written where it belongs: copied there at the end.
@@ -24,14 +24,16 @@ struct BufferPlan {
   std::vector<mlir::Value> constants;
   std::vector<Copy> copies;
   int64_t arena_bytes = 0, temporary_bytes = 0;
+  int64_t kept_bytes = 0;
   int64_t donated_bytes = 0;  ///< of outputs that are written over an input
 };
 
 /// Moves kernels that overwrite an input behind those that still read it, where nobody in between needs what they compute.
 void delay_overwriting(mlir::func::FuncOp main, std::vector<Fusion>& fusions, llvm::ArrayRef<int> aliased);
 
-/// `aliased[j]` is the input that output j may overwrite, or -1. Temporaries share memory when their lifetimes don't meet.
-BufferPlan plan_buffers(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, llvm::ArrayRef<int> aliased);
+/// `aliased[j]` is the input that output j may overwrite, or -1. Temporaries share memory when their lifetimes don't meet. What the first `kept` fusions make for later ones
+/// outlives the run.
+BufferPlan plan_buffers(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, llvm::ArrayRef<int> aliased, size_t kept = 0);
 
 int64_t value_bytes(mlir::Value v);
 

@@ -66,6 +66,8 @@ class GraphLowering {
     auto main = func::FuncOp::create(b_, b_.getUnknownLoc(), "main", b_.getFunctionType(inputs, outputs));
     for (size_t j = 0; j < graph_.aliased.size(); ++j)
       if (graph_.aliased[j] >= 0) main.setArgAttr(graph_.aliased[j], "tf.aliasing_output", b_.getI32IntegerAttr(int32_t(j)));
+    for (auto [i, weight] : llvm::enumerate(graph_.weights()))
+      if (weight) main.setArgAttr(i, "cresset.weight", b_.getUnitAttr());
     Block* block = main.addEntryBlock();
     b_.setInsertionPointToEnd(block);
     for (size_t i = 0; i < graph_.inputs.size(); ++i) values_[graph_.inputs[i].get()] = {block->getArgument(i)};

@@ -7,7 +7,7 @@
 
 namespace cresset::lowering {
 
-/// Every operator of the catalogue is a composite. @main takes graph.inputs and returns graph.outputs; donations are `tf.aliasing_output` on arguments. Locations carry the
+/// Every operator of the catalogue is a composite. @main takes graph.inputs and returns graph.outputs; donations are `tf.aliasing_output` on arguments, weights `cresset.weight`. Locations carry the
 /// operators' names. Raises (c10::Error) with the operator's name if a node can't be lowered; the same text in every process.
 mlir::OwningOpRef<mlir::ModuleOp> lower(const trace::Graph& graph, mlir::MLIRContext& context);
 

@@ -91,7 +91,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     for (const auto& r : trace::compile_records())
       all.append(py::dict(py::arg("hash") = r.hash, py::arg("nodes") = r.nodes, py::arg("seconds") = r.seconds, py::arg("why") = r.why, py::arg("where") = r.where,
                           py::arg("path") = r.path, py::arg("kernels") = r.stats.kernels, py::arg("unique_kernels") = r.stats.unique_kernels,
-                          py::arg("arena_bytes") = r.stats.arena_bytes, py::arg("temporary_bytes") = r.stats.temporary_bytes, py::arg("donated_bytes") = r.stats.donated_bytes));
+                          py::arg("arena_bytes") = r.stats.arena_bytes, py::arg("temporary_bytes") = r.stats.temporary_bytes, py::arg("donated_bytes") = r.stats.donated_bytes, py::arg("kept_bytes") = r.stats.kept_bytes));
     return all;
   });
   m.def("begin_profile", &begin_profile);
@@ -128,8 +128,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     }
     return programs;
   });
-  m.def("wrap", py::overload_cast<const at::Tensor&, bool>(&trace::stand_in), py::arg("tensor"), py::arg("known") = false,
-        "A device tensor over a tensor's bytes to record a graph on, within a capture. `known`: the values may be read there.");
+  m.def("wrap", py::overload_cast<const at::Tensor&, bool, bool>(&trace::stand_in), py::arg("tensor"), py::arg("known") = false, py::arg("weight") = false,
+        "A device tensor over a tensor's bytes to record a graph on, within a capture. `known`: the values may be read there. `weight`: they are the same in most calls.");
   py::class_<trace::CapturedProgram, std::shared_ptr<trace::CapturedProgram>>(m, "CapturedProgram")
       .def("run", &trace::CapturedProgram::run, release)
       .def("takes", &trace::CapturedProgram::takes)

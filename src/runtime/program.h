@@ -25,6 +25,7 @@ struct ProgramStats {
   size_t arena_bytes = 0;      ///< planned temporary memory
   size_t temporary_bytes = 0;  ///< sum of all temporaries before reuse
   size_t donated_bytes = 0;    ///< of results that overwrite inputs nobody else holds
+  size_t kept_bytes = 0;       ///< of what depends on weights alone and is kept between runs
   int kernels = 0;             ///< kernel launches in a run
   int unique_kernels = 0;      ///< kernels compiled
   double compile_seconds = 0;

@@ -92,7 +92,7 @@ void overwrite(const at::Tensor& t, const BufferPtr& result, const TensorType& t
 
 }  // namespace
 
-at::Tensor stand_in(const at::Tensor& given, bool known) {
+at::Tensor stand_in(const at::Tensor& given, bool known, bool weight) {
   at::Tensor t = resolved(given);
   std::lock_guard lock(trace_mutex());
   BufferPtr buffer;
@@ -107,6 +107,7 @@ at::Tensor stand_in(const at::Tensor& given, bool known) {
   capture().buffers.push_back(buffer);
   if (known) capture().known.push_back(buffer);
   capture().stand_ins.push_back(device_tensor(std::move(buffer), type, t.sizes(), t.strides(), 0, t.scalar_type()));
+  Cell::of(capture().stand_ins.back()).content().node->set_weight(weight);
   return capture().stand_ins.back();
 }
 

@@ -18,8 +18,9 @@
 namespace cresset::trace {
 
 /// A device tensor over the same bytes as `t` (a CPU or device tensor; nothing is copied) with its sizes and strides, to record
-/// a graph on. Within a capture only; reading its value is an error, as the program would keep it as a constant, unless it is `known`.
-at::Tensor stand_in(const at::Tensor& t, bool known = false);
+/// a graph on. Within a capture only; reading its value is an error, as the program would keep it as a constant, unless it is `known`. `weight`: its bytes
+/// are the same in most calls.
+at::Tensor stand_in(const at::Tensor& t, bool known = false, bool weight = false);
 /// One for a value that another program of the same capture computes; dense.
 at::Tensor stand_in(const TensorType& type);
 

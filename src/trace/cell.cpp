@@ -173,7 +173,7 @@ Value Cell::content_as(at::ScalarType dtype) {
 bool Cell::pending() const { return content_ && &content_.node->op() != &builtin::input; }
 
 // Nothing is gained by keeping operators on weights alone apart.
-static bool is_weight(const at::Tensor& t, const Cell& cell) { return !cell.pending() && t.requires_grad(); }
+static bool is_weight(const at::Tensor& t, const Cell& cell) { return cell.content() && !cell.pending() && t.requires_grad(); }
 
 static Value behind_barrier(Value v) {
   TensorType type = v.type();
@@ -184,7 +184,9 @@ Value read(const at::Tensor& t) {
   std::lock_guard lock(trace_mutex());
   Cell& cell = Cell::of(t);
   auto sizes = t.sizes(), strides = t.strides();
-  bool fenced = recomputing() && !recording_body() && cell.content() && !cell.content().node->recomputed() && !is_weight(t, cell);
+  const bool weight = is_weight(t, cell);
+  if (weight) cell.content().node->set_weight(!at::GradMode::is_enabled());
+  bool fenced = recomputing() && !recording_body() && cell.content() && !cell.content().node->recomputed() && !weight;
   if (!fenced && cell.last_ && t.storage_offset() == 0 && cell.last_.type().dtype == t.scalar_type() && sizes == at::IntArrayRef(cell.last_sizes_) &&
       strides == at::IntArrayRef(cell.last_strides_))
     return cell.last_;

@@ -17,6 +17,14 @@ struct Graph {
   std::vector<Value> outputs;
   /// For each output the index of the input whose buffer it may take over (donation), or -1.
   std::vector<int> aliased;
+  /// The inputs that are weights which no output may overwrite: in most runs they are the same bytes.
+  std::vector<bool> weights() const {
+    std::vector<bool> result(inputs.size());
+    for (int a : aliased)
+      if (a >= 0) return result;
+    for (size_t i = 0; i < inputs.size(); ++i) result[i] = inputs[i]->is_weight();
+    return result;
+  }
   /// Of structure, types, attributes, aliasing and the composites' selection; not of buffers and numbers. The same in every process.
   std::string hash;
 };

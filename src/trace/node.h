@@ -132,6 +132,9 @@ class Node final : public c10::intrusive_ptr_target {
   /// Leaves only.
   const BufferPtr& buffer() const { return buffer_; }
   uint64_t number_bits() const { return number_bits_; }  ///< builtin::scalar: the value's bits (double, int64_t or bool)
+  /// Was read last as a weight, where no gradients are wanted: its bytes may well be the same in the next run.
+  bool is_weight() const { return weight_; }
+  void set_weight(bool weight) const { weight_ = weight; }
   void* data() const { return buffer_ ? buffer_->data() : const_cast<uint64_t*>(&number_bits_); }
 
   /// The window that saw it last (trace/window.h), and a leaf's place among its leaves.
@@ -143,6 +146,7 @@ class Node final : public c10::intrusive_ptr_target {
   friend class NodeFactory;
   bool shared_ = false;  // in the table of pending nodes
   bool recomputed_ = false;
+  mutable bool weight_ = false;
   mutable uint32_t number_in_window_ = 0;
   mutable uint64_t mark_ = 0;
   const Operator* op_ = nullptr;

@@ -234,6 +234,7 @@ class Splitter {
     program.stats_.temporary_bytes += stats.temporary_bytes;
     program.stats_.kernels += stats.kernels;
     program.stats_.donated_bytes += stats.donated_bytes;
+    program.stats_.kept_bytes += stats.kept_bytes;
     program.composites_.insert(program.composites_.end(), piece.program->composites().begin(), piece.program->composites().end());
     program.pieces.push_back(std::move(piece));
   }

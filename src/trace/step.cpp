@@ -255,6 +255,8 @@ namespace {
 std::string key_of(const Graph& graph) {
   std::string hash = graph.hash + "," + std::to_string(num_threads());
   for (int a : graph.aliased) hash += "," + std::to_string(a);
+  hash += ",";
+  for (bool weight : graph.weights()) hash += weight ? 'w' : '-';
   return hash;
 }
 CachedProgram* find_cached(const std::string& hash) {
@@ -569,7 +571,8 @@ std::string metrics_report() {
   out << "Programs compiled\n";
   for (const CompileRecord& r : compile_records())
     out << "  " << r.hash.substr(0, 8) << "  " << r.nodes << " operators, " << r.stats.kernels << " kernels (" << r.stats.unique_kernels << " unique), "
-        << r.seconds << " s, arena " << (r.stats.arena_bytes >> 20) << " MiB of " << (r.stats.temporary_bytes >> 20) << " MiB of temporaries, " << (r.stats.donated_bytes >> 20) << " MiB written over inputs: " << r.why
+        << r.seconds << " s, arena " << (r.stats.arena_bytes >> 20) << " MiB of " << (r.stats.temporary_bytes >> 20) << " MiB of temporaries, " << (r.stats.donated_bytes >> 20) << " MiB written over inputs, "
+        << (r.stats.kept_bytes >> 20) << " MiB kept of weights alone: " << r.why
         << (r.where.empty() ? "" : "; first recorded otherwise: ") << r.where << "\n";
   {
     std::lock_guard lock(trace_mutex());

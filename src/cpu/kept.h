@@ -1,0 +1,40 @@
+// Kernels whose results depend on a model's weights alone: they are run once, and again when the bytes of a weight have changed.
+#pragma once
+
+#include <vector>
+
+#include "cpu/fusion.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace cresset::cpu {
+
+/// The attribute of an argument of @main that is a weight: the same bytes in most runs.
+inline constexpr const char* kWeightAttribute = "cresset.weight";
+
+/// What a program keeps between its runs.
+struct Kept {
+  std::vector<bool> fusions;     ///< of a program, which are computed once
+  std::vector<int64_t> weights;  ///< the arguments that these read
+};
+
+/// Chooses the fusions that are worth keeping: `seconds[i]` is what fusion i takes. Reading their weights, to see whether they have changed, has to take a fraction of that.
+Kept choose_kept(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, llvm::ArrayRef<double> seconds);
+
+/// Tells bytes from others as well as 64 bits can (XXH3, as LLVM has it), on all threads that are together.
+class Fingerprint {
+ public:
+  Fingerprint() = default;
+  /// `bytes[i]`: of the i-th array.
+  explicit Fingerprint(llvm::ArrayRef<size_t> bytes);
+  uint64_t of(llvm::ArrayRef<const void*> arrays);
+
+ private:
+  struct Part {
+    size_t array, offset, bytes;
+  };
+  static void hash_parts(void* const* buffers, int64_t begin, int64_t end, void* scratch);
+  std::vector<Part> parts_;
+  std::vector<uint64_t> hashes_;
+};
+
+}  // namespace cresset::cpu

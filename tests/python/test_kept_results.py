@@ -1,0 +1,104 @@
+"""What depends on weights alone is computed once, and again as soon as a weight is another, however it was written."""
+
+import pytest
+import torch
+
+import torch_cresset
+
+FINGERPRINT = "fingerprint of weights"
+
+
+class Positions(torch.nn.Module):
+    """Scores against projected positions, as models with relative positions have them: 256 positions are a product of weights alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.positions = torch.nn.Parameter(torch.randn(256, 256) / 16)
+        self.project = torch.nn.Linear(256, 256)
+        self.query = torch.nn.Linear(256, 256)
+
+    def forward(self, x):
+        return self.query(x) @ self.project(self.positions).t()
+
+
+def kernels_of(call):
+    with torch_cresset.profile() as profile:
+        result = call().cpu()
+    kernels = [row.kernel for row in profile for _ in range(row.calls)]
+    return result, [kernel for kernel in kernels if kernel != FINGERPRINT], FINGERPRINT in kernels
+
+
+def on_device(model):
+    model.to("cresset")
+    return lambda x: model(x.to("cresset"))
+
+
+def compiled(model):
+    return torch.compile(model, backend="cresset")
+
+
+@pytest.mark.parametrize("run", [on_device, compiled])
+def test_weights_alone_are_computed_once(run):
+    torch.manual_seed(0)
+    model, x, other = Positions(), torch.randn(8, 256), torch.randn(8, 256)
+    with torch.no_grad():
+        expected = model(other)
+        call = run(model)
+        call(x).cpu(), call(x).cpu()
+        result, kernels, looked = kernels_of(lambda: call(other))
+    torch.testing.assert_close(result, expected)
+    assert looked and len(kernels) == 2, kernels  # the query, and its product with the positions
+
+
+@pytest.mark.parametrize("run", [on_device, compiled])
+def test_changed_weights_are_seen(run):
+    torch.manual_seed(0)
+    model, x = Positions(), torch.randn(8, 256)
+    call = run(model)
+    with torch.no_grad():
+        call(x).cpu(), call(x).cpu()
+        for change in (lambda w: w.mul_(2), lambda w: w.data.add_(0.01), lambda w: w[3, 4].fill_(0.5)):
+            change(model.project.weight)
+            torch.testing.assert_close(call(x).cpu(), on_cpu(model)(x))
+            call(x).cpu()
+
+
+def on_cpu(model):
+    copy = Positions()
+    copy.load_state_dict({name: value.cpu() for name, value in model.state_dict().items()})
+    return copy
+
+
+def test_numpy_writes_are_seen():
+    torch.manual_seed(0)
+    model, x = Positions(), torch.randn(8, 256)
+    call = compiled(model)
+    with torch.no_grad():
+        call(x).cpu(), call(x).cpu()
+        model.positions.numpy()[17] = 0.5  # no counter of PyTorch's sees this
+        torch.testing.assert_close(call(x), model(x))
+
+
+def test_weights_that_always_change_are_not_looked_at():
+    torch.manual_seed(0)
+    model, x = Positions(), torch.randn(8, 256)
+    call = compiled(model)
+    with torch.no_grad():
+        for _ in range(6):
+            model.positions.add_(0.01)
+            torch.testing.assert_close(call(x), model(x))
+        _, kernels, looked = kernels_of(lambda: call(x))
+    assert not looked and len(kernels) == 3, kernels
+
+
+def test_training_keeps_nothing():
+    torch.manual_seed(0)
+    model, x = Positions(), torch.randn(8, 256)
+    call = compiled(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        call(x).square().mean().backward()
+        optimizer.step()
+    _, _, looked = kernels_of(lambda: call(x).detach())
+    assert not looked
