@@ -132,7 +132,7 @@ class NativeProgram::Early final : public EarlyRun {
  public:
   // Launches [begin, end); what is kept is taken to be right until finish().
   Early(NativeProgram& program, EarlyInputs& inputs, size_t begin, size_t end)
-      : program_(program), inputs_(inputs), next_(begin), end_(end), arena_(program.stats_.arena_bytes), outputs_(program.outputs_.size()) {
+      : program_(program), inputs_(inputs), begin_(begin), next_(begin), end_(end), arena_(program.stats_.arena_bytes), outputs_(program.outputs_.size()) {
     program.place_temporaries(arena_);
     auto first = [&](const auto& slots) { return size_t(llvm::count_if(slots, [&](auto& slot) { return slot.first < program.end_of_buffers(begin - 1); })); };
     if (begin) input_slot_ = first(program.input_slots_), output_slot_ = first(program.output_slots_);
@@ -175,7 +175,8 @@ class NativeProgram::Early final : public EarlyRun {
 
   NativeProgram& program_;
   EarlyInputs& inputs_;
-  size_t begin_ = next_, next_, end_;  // launches
+  const size_t begin_;
+  size_t next_, end_;      // launches
   int64_t done_ = 0;       // tasks of the next one
   size_t input_slot_ = 0, output_slot_ = 0;
   Arena arena_;
