@@ -102,3 +102,25 @@ def test_training_keeps_nothing():
         optimizer.step()
     _, _, looked = kernels_of(lambda: call(x).detach())
     assert not looked
+
+
+def test_a_run_that_began_early_sees_changed_weights():
+    torch.manual_seed(0)
+
+    class Deep(Positions):
+        def forward(self, x):
+            for _ in range(6):
+                x = torch.tanh(self.query(x))
+            return super().forward(x)
+
+    model, x = Deep(), torch.randn(1024, 256)
+    fresh = Deep()
+    call = on_device(model)
+    with torch.no_grad():
+        for _ in range(6):
+            call(x).cpu()
+        for change in (lambda w: w.mul_(2), lambda w: w.data.add_(0.01)):
+            change(model.positions)
+            for _ in range(3):
+                fresh.load_state_dict({name: value.cpu() for name, value in model.state_dict().items()})
+                torch.testing.assert_close(call(x).cpu(), fresh(x))
