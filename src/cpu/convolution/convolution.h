@@ -34,6 +34,11 @@ struct Geometry {
   /// Where the input is dilated, the outputs whose windows meet its elements at the same places: convolutions of the undilated input.
   std::vector<Geometry> phases() const;
 
+  /// The last two dimensions, and the one before them, along which planes follow each other: where there are two, it has one.
+  const Axis& columns() const { return axes.back(); }
+  const Axis& rows() const { return axes[axes.size() - 2]; }
+  Axis planes() const { return axes.size() > 2 ? axes[0] : Axis(); }
+
   llvm::SmallVector<int64_t> sizes(int64_t Axis::*size) const;
   /// Positions of one image of the output, places of a window.
   int64_t image_size() const { return product(sizes(&Axis::out)); }

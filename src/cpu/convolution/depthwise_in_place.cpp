@@ -30,7 +30,7 @@ struct Tile {
 class InPlaceEmitter {
  public:
   InPlaceEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
-      : c_(c), k_(c.k), b_(c.k.b), g_(g), depth_(g.axes.size() > 2 ? g.axes[0] : Axis()), y_(g.axes[g.axes.size() - 2]), x_(g.axes.back()), input_(input), kernel_(kernel), store_(store), type_(k_.compute_type(g.out_type)),
+      : c_(c), k_(c.k), b_(c.k.b), g_(g), depth_(g.planes()), y_(g.rows()), x_(g.columns()), input_(input), kernel_(kernel), store_(store), type_(k_.compute_type(g.out_type)),
         lanes_(vector_lanes(g, c.k.target)), tile_(y_, x_, c.k.target, lanes_) {}
 
   static int vector_lanes(const Geometry& g, const Target& target) { return g.out_type.isF64() ? target.lanes / 2 : target.lanes; }
@@ -185,7 +185,7 @@ bool is_depthwise_in_place(const Geometry& g, const Target& target) {
   constexpr int64_t kLargestWindow = 49;  // each place is code
   const size_t rank = g.axes.size();
   if ((rank != 2 && rank != 3) || target.lanes <= 4 || g.in_type != g.out_type || g.kernel_type != g.out_type || !(g.out_type.isF32() || g.out_type.isF64())) return false;
-  const Axis &y = g.axes[rank - 2], &x = g.axes[rank - 1];
+  const Axis &y = g.rows(), &x = g.columns();
   bool plain = llvm::all_of(g.axes, [](const Axis& a) { return a.base_dilation == 1 && a.out_step == 1; });
   return plain && x.in_stride == 1 && x.step <= 2 && y.window * x.window <= kLargestWindow && x.in < INT32_MAX / 4;
 }

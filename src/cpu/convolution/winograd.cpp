@@ -18,11 +18,6 @@ constexpr int64_t kLine = 16;  // floats
 // Whether vectors of kernels are features by which few tiles can be multiplied.
 bool lanes_are_features(const Panels& panels, int lanes) { return kTiles * panels.mr == lanes; }
 
-const Axis& row_axis(const Geometry& g) { return g.axes[g.axes.size() - 2]; }
-const Axis& column_axis(const Geometry& g) { return g.axes.back(); }
-// Along which planes follow each other.
-Axis plane_axis(const Geometry& g) { return g.axes.size() > 2 ? g.axes[0] : Axis(); }
-
 // How the work is shared out: a task takes some features and some tiles. Where the window has one plane these are some rows of tiles of all planes of all images, one
 // after the other; otherwise the same rows of neighbouring planes of an image, whose windows share planes of the input.
 struct Shares {
@@ -33,8 +28,8 @@ struct Shares {
   double cycles = 0;  // of the slowest thread, for vectors of 8
 
   Shares(const Geometry& g, const Panels& panels, int lanes) : ends(panels.ends) {
-    const Axis depth = plane_axis(g);
-    tile_rows = ceil_div(row_axis(g).out, 2), tile_columns = ceil_div(column_axis(g).out, 2);
+    const Axis depth = g.planes();
+    tile_rows = ceil_div(g.rows().out, 2), tile_columns = ceil_div(g.columns().out, 2);
     if (depth.window == 1) {
       const int64_t all = g.images * depth.out * tile_rows;
       for (int64_t count = 1; count <= all; ++count)
@@ -53,7 +48,7 @@ struct Shares {
   void consider(const Geometry& g, const Panels& panels, int lanes, int64_t p, int64_t r, int64_t count) {
     constexpr double kInput = 8, kOutput = 14, kFromMemory = 10;
     constexpr int64_t kLargestScratch = 4 << 20;
-    const Axis depth = plane_axis(g);
+    const Axis depth = g.planes();
     const bool are_in_memory = 36 * depth.window * g.groups * g.features * g.in_features >= kBytesBeyondL2;  // as large weights are, of which a model has many
     const double kernel = (lanes > 8 ? 4 : 8) + (are_in_memory ? kFromMemory : 0);
     // Each of few last tiles costs one, and all of them the loads of one more.
@@ -74,9 +69,9 @@ struct Shares {
 };
 
 MatmulSpec product_of(const Geometry& g) {
-  const Axis depth = plane_axis(g);
+  const Axis depth = g.planes();
   MatmulSpec spec;
-  spec.m = g.features, spec.n = g.images * depth.out * ceil_div(row_axis(g).out, 2) * ceil_div(column_axis(g).out, 2), spec.k = g.in_features * depth.window;
+  spec.m = g.features, spec.n = g.images * depth.out * ceil_div(g.rows().out, 2) * ceil_div(g.columns().out, 2), spec.k = g.in_features * depth.window;
   spec.a_type = g.kernel_type, spec.b_type = g.in_type, spec.type = g.out_type;
   return spec;
 }
@@ -90,7 +85,7 @@ Shares best_shares(const Geometry& g, KernelEmitter& k, const MatmulSpec& spec) 
 class WinogradEmitter {
  public:
   WinogradEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
-      : c_(c), k_(c.k), b_(c.k.b), g_(g), depth_(plane_axis(g)), y_(row_axis(g)), x_(column_axis(g)), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), shares_(best_shares(g, c.k, spec_)), p_(c.k, spec_, 0, shares_.ends), lanes_(p_.narrowed(shares_.tile_columns).lanes) {
+      : c_(c), k_(c.k), b_(c.k.b), g_(g), depth_(g.planes()), y_(g.rows()), x_(g.columns()), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), shares_(best_shares(g, c.k, spec_)), p_(c.k, spec_, 0, shares_.ends), lanes_(p_.narrowed(shares_.tile_columns).lanes) {
     rest_ = shares_.planes * shares_.rows * shares_.tile_columns % p_.nr;
     if (rest_ && p_.ends) end_.emplace(p_.narrowed(rest_));
   }
@@ -398,9 +393,9 @@ class WinogradEmitter {
 bool is_winograd(const Geometry& g, KernelEmitter& k) {
   const size_t rank = g.axes.size();
   if (k.target.lanes < 8 || (rank != 2 && rank != 3) || g.batch_groups != 1 || !g.in_type.isF32() || !g.kernel_type.isF32() || !g.out_type.isF32()) return false;
-  for (const Axis& a : {row_axis(g), column_axis(g)})
+  for (const Axis& a : {g.rows(), g.columns()})
     if (a.window != 3 || a.step != 1 || a.dilation != 1 || a.base_dilation != 1 || a.out_step != 1) return false;
-  const Axis depth = plane_axis(g), rows = row_axis(g), columns = column_axis(g);
+  const Axis depth = g.planes(), rows = g.rows(), columns = g.columns();
   if (depth.base_dilation != 1 || depth.out_step != 1 || (depth.step != 1 && depth.window != 1)) return false;
   if (columns.window_stride != 1 || rows.window_stride != 3 || !g.is_dense(&Axis::out, &Axis::out_stride) || columns.in_stride != 1) return false;
   MatmulSpec tiles = product_of(g), positions = tiles;
