@@ -58,14 +58,12 @@ T changed(const std::atomic<T>& value, T old) {
   return value.load(std::memory_order_acquire);
 }
 
-// The threads of one parallel region, which the first one gives rounds of tasks.
+// The threads of one parallel region, which the first one gives rounds of tasks. It waits for those who take part in a round, and they join it themselves: one whose processor
+// another process has just now may come too late, and the others do its part.
 class Team {
  public:
-  /// Before the region: the round that there was last.
-  uint32_t gather() {
-    over_ = false;
-    return round_.load(std::memory_order_relaxed);
-  }
+  /// Before the region: what state the others start from.
+  uint32_t gather() { return state_ = state_.load(std::memory_order_relaxed) & ~kOver; }
   /// On the first thread; what `work` throws.
   std::exception_ptr lead(const std::function<void()>& work);
   void run(KernelFunction kernel, void* const* buffers, int64_t begin, int64_t end, int64_t grain, size_t scratch_bytes) {
@@ -74,24 +72,39 @@ class Team {
       parts_[i].next.store(begin + (end - begin) * i / parts(), std::memory_order_relaxed);
       parts_[i].end = begin + (end - begin) * (i + 1) / parts();
     }
-    working_.store(size_ - 1, std::memory_order_relaxed);
-    next_round();
+    announce(kRound | kOpen);
     work(0);
-    for (int left = working_.load(std::memory_order_acquire); left; left = changed(working_, left));
+    close();
   }
   /// On the others.
-  void serve(int thread, uint32_t seen) {
-    while (seen = changed(round_, seen), !over_) {
-      work(thread);
-      if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) working_.notify_one();
+  void serve(int thread, uint32_t state) {
+    for (uint32_t joined = state / kRound; !(state & kOver);) {
+      if (!(state & kOpen) || state / kRound == joined) {
+        state = changed(state_, state);
+        continue;
+      }
+      state = state_.fetch_add(1, std::memory_order_acq_rel);
+      joined = state / kRound;
+      if (state & kOpen) work(thread);
+      state = state_.fetch_sub(1, std::memory_order_acq_rel) - 1;
+      if (!(state & kBusy)) state_.notify_all();
     }
   }
 
  private:
+  // The state: how many threads are busy with the round, whether it may be joined, whether the region is over, the round's number.
+  static constexpr uint32_t kOpen = 1 << 12, kOver = kOpen << 1, kRound = kOver << 1, kBusy = kOpen - 1;
+
   int parts() const { return std::min(size_, kMostParts); }
-  void next_round() {
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
+  void announce(uint32_t change) {
+    state_.fetch_add(change, std::memory_order_release);
+    state_.notify_all();
+  }
+  // Nobody can join any more, and nobody is busy.
+  void close() {
+    for (uint32_t state = state_.load(std::memory_order_acquire);;)
+      if (state & kBusy) state = changed(state_, state);
+      else if (state_.compare_exchange_weak(state, state & ~kOpen, std::memory_order_acq_rel)) return;
   }
   void work(int thread) {
     void* scratch = thread_scratch(scratch_bytes_);
@@ -111,10 +124,8 @@ class Team {
   void* const* buffers_ = nullptr;
   int64_t grain_ = 1;
   size_t scratch_bytes_ = 0;
-  bool over_ = false;
   Part parts_[kMostParts];
-  alignas(64) std::atomic<uint32_t> round_{0};
-  alignas(64) std::atomic<int> working_{0};
+  alignas(64) std::atomic<uint32_t> state_{0};
 };
 thread_local Team own;
 thread_local Team* team = nullptr;  // that this thread leads
@@ -131,8 +142,7 @@ std::exception_ptr Team::lead(const std::function<void()>& work) {
   }
   team = nullptr;
   gathered -= size_;
-  over_ = true;
-  next_round();
+  announce(kRound | kOver);
   return error;
 }
 
@@ -146,11 +156,11 @@ void together(const std::function<void()>& work) {
   if (count == 1 || team || omp_in_parallel() || forked) return work();
   static const int at_fork [[maybe_unused]] = pthread_atfork(nullptr, nullptr, [] { forked = true; });
   Team& all = own;
-  uint32_t seen = all.gather();
+  uint32_t state = all.gather();
   std::exception_ptr error;
   // Always as many: a team that shrinks ends threads, and starts new ones when it grows again.
 #pragma omp parallel num_threads(count)
-  if (int thread = omp_get_thread_num()) all.serve(thread, seen);
+  if (int thread = omp_get_thread_num()) all.serve(thread, state);
   else error = all.lead(work);
   if (error) std::rethrow_exception(error);
 }
