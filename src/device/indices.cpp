@@ -96,6 +96,11 @@ void check_divisor(const trace::Operator& op, const at::Tensor& dividend, const 
   TORCH_CHECK((divisor.is_privateuseone() ? known(divisor) : divisor).all().item<bool>(), text);
 }
 
+void check_bags(const trace::Operator& op, const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets) {
+  check_indices(op, indices, 0, size_of(weight, 0), IndexFailure::RuntimeError);
+  check_indices(op, offsets, 0, size_of(indices, 0) + 1, IndexFailure::RuntimeError);
+}
+
 void check_groups(const trace::Operator& op, const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& ends) {
   if (!ends || !ends->defined() || ends->dim() != 1 || ends->numel() == 0 || ends->scalar_type() != at::kInt || !ends->is_privateuseone()) return;
   int64_t size = self.dim() == 3 ? mat2.size(-1) : mat2.dim() == 3 ? self.size(0) : self.size(-1);

@@ -24,6 +24,9 @@ void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t
 /// The same for x[indices], whose indices may be negative; masks have nothing to check.
 void check_indices(const trace::Operator& op, const at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices);
 
+/// The items of bags are rows of the table, and bags begin within the items.
+void check_bags(const trace::Operator& op, const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets);
+
 /// Integers are not divided by zero, here as little as on the CPU.
 void check_divisor(const trace::Operator& op, const at::Tensor& dividend, const at::Tensor& divisor);
 

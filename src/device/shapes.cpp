@@ -163,6 +163,31 @@ Layouts embedding(const at::Tensor& weight, const at::Tensor& indices) {
   sizes.push_back(weight.size(1));
   return {contiguous(sizes, weight.scalar_type())};
 }
+Layouts embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets, int64_t mode, const std::optional<at::Tensor>& per_sample_weights,
+                      bool include_last_offset) {
+  constexpr int64_t kSum = 0, kMax = 2;
+  TORCH_CHECK(weight.dim() == 2, "embedding_bag: 'weight' must be 2-D, but has sizes ", weight.sizes());
+  TORCH_CHECK(at::isFloatingType(weight.scalar_type()), "embedding_bag: 'weight' must be of floating point, but is ", weight.scalar_type());
+  for (const at::Tensor& t : {indices, offsets})
+    TORCH_CHECK(t.scalar_type() == at::kLong || t.scalar_type() == at::kInt, "embedding_bag: 'indices' and 'offsets' must be int64 or int32, but one is ", t.scalar_type());
+  TORCH_CHECK(!include_last_offset || offsets.size(0) >= 1, "embedding_bag: with include_last_offset 'offsets' must have an element at least");
+  if (per_sample_weights && per_sample_weights->defined()) {
+    TORCH_CHECK(mode == kSum, "embedding_bag: per_sample_weights go with mode 'sum' only");
+    TORCH_CHECK(per_sample_weights->sizes() == indices.sizes(), "embedding_bag: per_sample_weights must have the sizes of 'indices', ", indices.sizes(), ", but have ", per_sample_weights->sizes());
+  }
+  int64_t bags = offsets.size(0) - include_last_offset, width = weight.size(1);
+  at::DimVector from{bags};
+  if (mode == kMax) from.push_back(width);
+  return {contiguous({bags, width}, weight.scalar_type()), contiguous({indices.size(0)}, offsets.scalar_type()), contiguous({bags}, offsets.scalar_type()),
+          contiguous(from, offsets.scalar_type())};
+}
+Layouts _embedding_bag_backward(const at::Tensor& grad, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, const at::Tensor&, int64_t num_weights, bool,
+                                int64_t, bool, const std::optional<at::Tensor>&, int64_t) {
+  return {contiguous({num_weights, grad.size(1)}, grad.scalar_type())};
+}
+Layouts _embedding_bag_per_sample_weights_backward(const at::Tensor& grad, const at::Tensor&, const at::Tensor& indices, const at::Tensor&, const at::Tensor&, int64_t, int64_t) {
+  return {contiguous({indices.size(0)}, grad.scalar_type())};
+}
 // As PyTorch's meta functions, which are Python: positions lie before heads in what is computed for rows and in gradients.
 Layouts _scaled_dot_product_flash_attention_for_cpu(const at::Tensor& query, const at::Tensor&, const at::Tensor&, double, bool, const std::optional<at::Tensor>&,
                                                     std::optional<double>) {

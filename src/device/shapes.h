@@ -46,6 +46,14 @@ Layouts trace(const at::Tensor& self);
 Layouts flip(const at::Tensor& self, at::IntArrayRef dims);
 Layouts repeat(const at::Tensor& self, at::IntArrayRef repeats);
 Layouts embedding(const at::Tensor& weight, const at::Tensor& indices);
+/// What is pooled; of each item its bag; of each bag how many items it has; of its greatest elements where they are from.
+Layouts embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets, int64_t mode, const std::optional<at::Tensor>& per_sample_weights,
+                      bool include_last_offset);
+Layouts _embedding_bag_backward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& offsets, const at::Tensor& offset2bag, const at::Tensor& bag_size,
+                                const at::Tensor& maximum_indices, int64_t num_weights, bool scale_grad_by_freq, int64_t mode, bool sparse,
+                                const std::optional<at::Tensor>& per_sample_weights, int64_t padding_idx);
+Layouts _embedding_bag_per_sample_weights_backward(const at::Tensor& grad, const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets,
+                                                   const at::Tensor& offset2bag, int64_t mode, int64_t padding_idx);
 Layouts _scaled_dot_product_flash_attention_for_cpu(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, double dropout_p, bool is_causal,
                                                     const std::optional<at::Tensor>& attn_mask, std::optional<double> scale);
 Layouts _scaled_dot_product_flash_attention_for_cpu_backward(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,

@@ -239,6 +239,26 @@ Value Builder::take(Value x, Value index, int64_t dim) {
   return create<hlo::GatherOp>(RankedTensorType::get(shape, element_of(x)), x, index, numbers, ops.getDenseI64ArrayAttr(sizes), ops.getBoolAttr(false));
 }
 
+Value Builder::places_in(Value rows, Value values, bool right) {
+  mlir::Type i64 = ops.getI64Type();
+  int64_t n = shape_of(rows).back(), count = type_of(values).getNumElements(), total = type_of(rows).getNumElements();
+  Value x = reshape(values, {count});
+  auto number = [&](int64_t k) { return constant(c10::Scalar(k), i64, {count}); };
+  Value found = number(0);
+  if (n == 0 || count == 0) return reshape(found, shape_of(values));
+  Value flat = reshape(rows, {total}), start = found;
+  if (total != n) start = mul(div(iota(0, {count}, i64), number(count / (total / n))), number(n));
+  int64_t step = 1;
+  while (step * 2 <= n) step *= 2;
+  for (; step > 0; step /= 2) {
+    Value probe = add(found, number(step - 1)), exists = compare(Direction::LT, probe, number(n));
+    auto [at, sought] = promoted(take(flat, add(start, min(probe, number(n - 1))), 0), x);
+    Value before = logical_and(exists, logical_not(compare(right ? Direction::GT : Direction::GE, at, sought)));
+    found = select(before, add(found, number(step)), found);
+  }
+  return reshape(found, shape_of(values));
+}
+
 Value Builder::scatter(Value target, Value index, Value updates, hlo::ScatterDimensionNumbersAttr numbers, llvm::function_ref<Value(Value, Value)> combine,
                        bool unique) {
   auto op = create<hlo::ScatterOp>(mlir::TypeRange{target.getType()}, mlir::ValueRange{target}, index, mlir::ValueRange{updates}, numbers, ops.getBoolAttr(false),

@@ -140,6 +140,8 @@ class Builder {
   Value from_either_end(Value index, int64_t n);
   /// x[index] along `dim`: the index's shape takes the dimension's place.
   Value take(Value x, Value index, int64_t dim);
+  /// How many of a row's sorted numbers lie before each value, with `right` also its equals: i64, by bisection; a nan lies behind all. There is one row, or one for each row of values.
+  Value places_in(Value rows, Value values, bool right);
   /// Updates at the indices; `combine` makes one of what is there (first) and the update.
   Value scatter(Value target, Value index, Value updates, hlo::ScatterDimensionNumbersAttr numbers, llvm::function_ref<Value(Value, Value)> combine,
                 bool unique = false);

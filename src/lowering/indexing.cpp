@@ -132,27 +132,6 @@ Value fill_slices(Builder& b, Value self, int64_t dim, Value index, Value value)
   return scatter_slices(b, self, dim, index, b.broadcast(value, shape), [](Value, Value y) { return y; });
 }
 
-// How many of a row's sorted numbers lie before each value, by bisection; a nan lies behind all.
-Value places_in(Builder& b, Value rows, Value values, bool right) {
-  mlir::Type i64 = i64_of(b);
-  int64_t n = shape_of(rows).back(), count = type_of(values).getNumElements(), total = type_of(rows).getNumElements();
-  Value x = b.reshape(values, {count});
-  auto number = [&](int64_t k) { return b.constant(c10::Scalar(k), i64, {count}); };
-  Value found = number(0);
-  if (n == 0 || count == 0) return b.convert(b.reshape(found, shape_of(values)), b.result_element());
-  Value flat = b.reshape(rows, {total}), start = found;
-  if (total != n) start = b.mul(b.div(b.iota(0, {count}, i64), number(count / (total / n))), number(n));
-  int64_t step = 1;
-  while (step * 2 <= n) step *= 2;
-  for (; step > 0; step /= 2) {
-    Value probe = b.add(found, number(step - 1)), exists = b.compare(Direction::LT, probe, number(n));
-    auto [at, sought] = b.promoted(b.take(flat, b.add(start, b.min(probe, number(n - 1))), 0), x);
-    Value before = b.logical_and(exists, b.logical_not(b.compare(right ? Direction::GT : Direction::GE, at, sought)));
-    found = b.select(before, b.add(found, number(step)), found);
-  }
-  return b.convert(b.reshape(found, shape_of(values)), b.result_element());
-}
-
 Value scatter_reduced(Builder& b, Value self, int64_t dim, Value index, Value src, llvm::StringRef reduce, bool include_self) {
   if (type_of(index).getNumElements() == 0) return self;
   if (reduce == "mean") {
@@ -238,9 +217,9 @@ Value isin_Tensor_Scalar(Builder& b, Value elements, Scalar test_element, bool a
 }
 
 Value searchsorted(Builder& b, Value sorted_sequence, Value self, bool out_int32, bool right, std::optional<llvm::StringRef> side, Value sorter) {
-  return places_in(b, sorted_sequence, self, right || side.value_or("left") == "right");
+  return b.convert(b.places_in(sorted_sequence, self, right || side.value_or("left") == "right"), b.result_element());
 }
-Value bucketize(Builder& b, Value self, Value boundaries, bool out_int32, bool right) { return places_in(b, boundaries, self, right); }
+Value bucketize(Builder& b, Value self, Value boundaries, bool out_int32, bool right) { return b.convert(b.places_in(boundaries, self, right), b.result_element()); }
 
 Value histc(Builder& b, Value self, int64_t bins, Scalar min, Scalar max) {
   mlir::Type i64 = i64_of(b);
