@@ -75,6 +75,70 @@ Value simplify_reshape(ReshapeOp op, PatternRewriter& r) {
   return {};
 }
 
+// What a slice with these bounds leaves of `v`, where that is a convolution, or comes from one by element-wise operations, and nobody sees the rest (causal convolutions are cut like
+// that): then only that part is computed. Null elsewhere.
+Value part_of_convolution(Value v, ArrayRef<int64_t> from, ArrayRef<int64_t> to, PatternRewriter& r);
+
+Value part_of_result(ConvolutionOp op, ArrayRef<int64_t> from, ArrayRef<int64_t> to, PatternRewriter& r) {
+  auto dims = op.getDimensionNumbers();
+  auto x = shaped(op.getLhs()), w = shaped(op.getRhs()), y = shaped(op);
+  ArrayRef<int64_t> spatial = dims.getOutputSpatialDimensions();
+  auto or_one = [](std::optional<ArrayRef<int64_t>> v, size_t i) { return v ? (*v)[i] : 1; };
+  SmallVector<int64_t> sizes, padding(2 * spatial.size(), 0);
+  for (int64_t d = 0; d < y.getRank(); ++d) {
+    sizes.push_back(to[d] - from[d]);
+    if (!llvm::is_contained(spatial, d) && sizes.back() != y.getDimSize(d)) return {};
+  }
+  if (op.getPadding()) padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
+  for (auto [i, d] : llvm::enumerate(spatial)) {
+    int64_t step = or_one(op.getWindowStrides(), i), in = (x.getDimSize(dims.getInputSpatialDimensions()[i]) - 1) * or_one(op.getLhsDilation(), i) + 1;
+    int64_t window = (w.getDimSize(dims.getKernelSpatialDimensions()[i]) - 1) * or_one(op.getRhsDilation(), i) + 1;
+    padding[2 * i] -= from[d] * step;
+    padding[2 * i + 1] = (sizes[d] - 1) * step + window - in - padding[2 * i];
+  }
+  auto part = cast<ConvolutionOp>(r.clone(*op));
+  part.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(spatial.size()), 2}, r.getI64Type()), padding));
+  part->getResult(0).setType(y.clone(sizes));
+  return part;
+}
+// Dimensions of size 1 come and go.
+Value part_of_reshaped(ReshapeOp op, ArrayRef<int64_t> from, ArrayRef<int64_t> to, PatternRewriter& r) {
+  auto shape = shaped(op).getShape(), before = shaped(op.getOperand()).getShape();
+  auto squeezed = [](ArrayRef<int64_t> shape) { return llvm::to_vector(llvm::make_filter_range(shape, [](int64_t size) { return size != 1; })); };
+  if (squeezed(shape) != squeezed(before)) return {};
+  SmallVector<int64_t> first(before.size(), 0), last(before.size(), 1), sizes;
+  for (size_t d = 0, b = 0; d < shape.size(); ++d) {
+    sizes.push_back(to[d] - from[d]);
+    if (shape[d] == 1) continue;
+    while (before[b] == 1) ++b;
+    first[b] = from[d], last[b++] = to[d];
+  }
+  Value part = part_of_convolution(op.getOperand(), first, last, r);
+  return part ? ReshapeOp::create(r, op.getLoc(), shaped(op).clone(sizes), part) : Value();
+}
+Value part_of_convolution(Value v, ArrayRef<int64_t> from, ArrayRef<int64_t> to, PatternRewriter& r) {
+  Operation* op = v.getDefiningOp();
+  if (!op || !op->hasOneUse()) return {};
+  if (auto convolution = dyn_cast<ConvolutionOp>(op)) return part_of_result(convolution, from, to, r);
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) return part_of_reshaped(reshape, from, to, r);
+  if (!is_elementwise(op)) return {};
+  auto is_alike = [&](Value x) { return shaped(x).getShape() == shaped(v).getShape(); };
+  IRMapping parts;
+  for (Value x : op->getOperands())
+    if (Value part = is_alike(x) ? part_of_convolution(x, from, to, r) : Value()) {
+      parts.map(x, part);
+      break;
+    }
+  if (parts.getValueMap().empty()) return {};
+  for (Value x : op->getOperands())
+    if (is_alike(x) && !parts.contains(x)) parts.map(x, SliceOp::create(r, op->getLoc(), x, from, to, SmallVector<int64_t>(from.size(), 1)));
+  Operation* part = r.clone(*op, parts);
+  SmallVector<int64_t> sizes;
+  for (auto [first, last] : llvm::zip(from, to)) sizes.push_back(last - first);
+  part->getResult(0).setType(shaped(v).clone(sizes));
+  return part->getResult(0);
+}
+
 Value simplify_transpose(TransposeOp op, PatternRewriter& r) {
   Value from = op.getOperand();
   if (auto s = splat(from)) return ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(s.resizeSplat(op.getType()))));
@@ -133,7 +197,10 @@ Value simplify_convert(ConvertOp op, PatternRewriter& r) {
   return ConstantOp::create(r, op.getLoc(), DenseElementsAttr::get(shaped(op), value));
 }
 
-Value simplify_slice(SliceOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() ? op.getOperand() : Value(); }
+Value simplify_slice(SliceOp op, PatternRewriter& r) {
+  if (op.getOperand().getType() == op.getType()) return op.getOperand();
+  return llvm::all_of(op.getStrides(), [](int64_t s) { return s == 1; }) ? part_of_convolution(op.getOperand(), op.getStartIndices(), op.getLimitIndices(), r) : Value();
+}
 Value simplify_concatenate(ConcatenateOp op, PatternRewriter&) { return op.getInputs().size() == 1 ? op.getInputs()[0] : Value(); }
 Value simplify_pad(PadOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), [](int64_t p) { return p == 0; }) ? op.getOperand() : Value(); }
 
