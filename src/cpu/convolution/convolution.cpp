@@ -97,25 +97,31 @@ class ImplicitProduct {
 
   void run() {
     MatmulSpec spec;
-    spec.batch = g_.groups * g_.batch_groups;
-    spec.m = g_.features, spec.n = g_.images * image_size_, spec.k = g_.in_features * window_size_;
+    const bool line = product_shape(op_) && !features_first() && is_line(g_, k_);
+    const int64_t images = line ? g_.images : 1;  // that are batches, and not columns
+    auto group_of = [&](IR batch) { return images > 1 ? b_.CreateUDiv(batch, k_.i64(images)) : batch; };
+    auto column_of = [&](IR batch, IR n) { return images > 1 ? k_.add(k_.mul(b_.CreateURem(batch, k_.i64(images)), image_size_), n) : n; };
+    spec.batch = g_.groups * g_.batch_groups * images;
+    spec.m = g_.features, spec.n = g_.images / images * image_size_, spec.k = g_.in_features * window_size_;
     spec.a_type = g_.kernel_type, spec.b_type = g_.in_type, spec.type = g_.out_type;
     spec.a = c_.buffer(op_.getRhs()), spec.b = c_.buffer(op_.getLhs());
     bool pairs = Panels(k_, spec).depth > 1;
     Windows windows(k_, g_, spec.b, pairs);
-    if (is_large_window(g_)) pack_large_windows(windows, spec);
+    if (line) pack_lines(windows, spec);
+    else if (is_large_window(g_)) pack_large_windows(windows, spec);
     else if (pairs && g_.is_undilated()) pack_pairs(windows, spec);
     else if (windows.is_pointwise()) pack_pixels(windows, spec);
     else pack_windows(windows, spec);
     if (!g_.axes.empty()) spec.b_spread = g_.axes.back().step;
-    spec.a_offset = [&](IR group, IR m, IR k) { return kernel_offset(group, m, k); };
+    spec.a_offset = [&](IR batch, IR m, IR k) { return kernel_offset(group_of(batch), m, k); };
     bool forward = llvm::none_of(g_.axes, [](const Axis& a) { return a.reversed; }), channels_follow = g_.in_features == 1 || g_.kernel_in == window_size_;
     spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride) && (spec.k_run || channels_follow);
     spec.store_vectors = product_shape(op_).has_value() && !is_phase();
-    if (!features_first() && g_.images > 1) spec.n_run = image_size_;
-    spec.store = [&](IR group, IR m, IR n, IR sum, int lanes) { store(k_.add(k_.mul(group, g_.features), m), n, sum, lanes); };
+    if (!features_first() && g_.images > images) spec.n_run = image_size_;
+    auto feature = [&](IR batch, IR m) { return k_.add(k_.mul(group_of(batch), g_.features), m); };
+    spec.store = [&](IR batch, IR m, IR n, IR sum, int lanes) { store(feature(batch, m), column_of(batch, n), sum, lanes); };
     spec.streams = epilogue_streams(c_.fusion);
-    if (spec.store_vectors) spec.prefetch = [&](IR group, IR m, IR n, bool to_write) { ask_for(k_.add(k_.mul(group, g_.features), m), n, to_write); };
+    if (spec.store_vectors) spec.prefetch = [&](IR batch, IR m, IR n, bool to_write) { ask_for(feature(batch, m), column_of(batch, n), to_write); };
     emit_matmul(c_, spec);
   }
 

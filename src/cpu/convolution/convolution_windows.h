@@ -73,6 +73,9 @@ class Windows {
 void pack_pixels(const Windows& windows, MatmulSpec& spec);   ///< of windows that are pointwise
 void pack_windows(const Windows& windows, MatmulSpec& spec);  ///< any, by vectors of positions at one place of the window
 void pack_pairs(const Windows& windows, MatmulSpec& spec);    ///< of bf16, neighbours along K, of an input that is not dilated
+/// Of windows along a line that move by one, in f32: rows of panels that overlap. Each image is a batch of its own, behind those of its group.
+bool is_line(const Geometry& g, KernelEmitter& k);
+void pack_lines(const Windows& windows, MatmulSpec& spec);
 /// Vectors along the window, which is longer than the row of positions: the gradient of a kernel.
 bool is_large_window(const Geometry& g);
 void pack_large_windows(const Windows& windows, MatmulSpec& spec);

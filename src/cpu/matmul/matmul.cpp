@@ -274,7 +274,7 @@ class MatmulEmitter {
     IR is_first = b_.CreateAnd(b_.CreateICmpEQ(n, k_.i64(0)), b_.CreateICmpEQ(at.k0, at.k_begin));
     return b_.CreateAnd(b_.CreateNot(is_first), is_whole_panel(at, n));
   }
-  int64_t length_of_part() const { return round_up(ceil_div(kc_, parts_of_tile()), p_.depth); }
+  int64_t length_of_part() const { return round_up(ceil_div(kc_, parts_of_tile()), s_.line.window ? s_.line.window : p_.depth); }
   IR parts_of(IR count) { return b_.CreateUDiv(b_.CreateAdd(count, k_.i64(length_of_part() - 1)), k_.i64(length_of_part())); }
   int64_t rows_of_part() const { return ceil_div(ceil_div(kc_, p_.depth), ceil_div(mc_, mr_) * parts_of_tile()); }
   void pack_row(const Block& at, const Panel& p, IR panel, IR u) {
@@ -302,7 +302,7 @@ class MatmulEmitter {
   }
 
   // Few last columns: dot products along K with rows of A where they lie, which leave no lane idle; of so many rows at a time.
-  bool by_dots(const Panels& p) const { return p.is_end && in_place_ && p_.depth == 1 && p_.type->isFloatingPointTy() && s_.n % nr_ <= p_.lanes / 2 && rows_of_dots() > 1; }
+  bool by_dots(const Panels& p) const { return p.is_end && in_place_ && !s_.line.window && p_.depth == 1 && p_.type->isFloatingPointTy() && s_.n % nr_ <= p_.lanes / 2 && rows_of_dots() > 1; }
   int64_t rows_of_dots() const { return std::min(mr_, p_.most_sums / (s_.n % nr_)); }
   IR turned_column(int64_t j, IR k) { return element_of_scratch(turned_, k_.add(k_.i64(j * kc_), k)); }
   void turn_columns(IR panel, IR count) {
@@ -388,7 +388,7 @@ class MatmulEmitter {
         IR at = b_.CreateAdd(begin, u);
         return in_place_ ? b_.CreateInBoundsGEP(p_.unit, rows[i], at) : b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(at, mr_), k_.i64(i)));
       };
-      IR panel = reads_b(p) ? b_.CreateInBoundsGEP(p_.unit, s_.b, s_.b_offset(at.batch, b_.CreateAdd(at.k0, k), b_.CreateAdd(at.n0, n))) : p.vector_at(panel_b(at, n), k_.mul(begin, p.nr), 0);
+      IR panel = reads_b(p) ? b_.CreateInBoundsGEP(p_.unit, s_.b, s_.b_offset(at.batch, b_.CreateAdd(at.k0, k), b_.CreateAdd(at.n0, n))) : p.vector_at(panel_b(at, n), p.row_of_panel(begin), 0);
       return p.multiply(element, panel, k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()), reads_b(p) ? s_.b_pitch : 0);
     });
   }

@@ -255,13 +255,20 @@ IRs Panels::dots(ArrayRef<IR> rows, ArrayRef<IR> columns, IR count) {
 }
 
 IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch) {
-  return k_.loop(k_.i64(0), units(count), 1, sums, [&](IR u, ArrayRef<IR> sums) {
+  auto add = [&](IR u, IR row, ArrayRef<IR> sums) {
     IRs next, columns;
-    for (int v = 0; v < vectors; ++v) columns.push_back(b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, k_.mul(u, pitch ? pitch : nr), v), llvm::Align(4)));
+    for (int v = 0; v < vectors; ++v) columns.push_back(b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, row, v), llvm::Align(4)));
     for (int64_t i = 0; i < mr; ++i) {
       IR x = k_.splat(b_.CreateAlignedLoad(unit, a(i, u), llvm::Align(bytes / depth)), lanes);
       for (int v = 0; v < vectors; ++v) next.push_back(product(x, columns[v], sums[next.size()]));
     }
+    return next;
+  };
+  if (!s_.line.window) return k_.loop(k_.i64(0), units(count), 1, sums, [&](IR u, ArrayRef<IR> sums) { return add(u, k_.mul(u, pitch ? pitch : nr), sums); });
+  return k_.loop(k_.i64(0), count, s_.line.window, sums, [&](IR u, ArrayRef<IR> sums) {
+    IRs next(sums.begin(), sums.end());
+    IR row = row_of_panel(u);
+    for (int64_t i = 0; i < s_.line.window; ++i) next = add(k_.add(u, k_.i64(i)), k_.add(row, k_.i64(i * s_.line.apart)), next);
     return next;
   });
 }

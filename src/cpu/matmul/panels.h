@@ -32,6 +32,11 @@ struct MatmulSpec {
   bool panel_by_panel = false;  ///< packs one at a time, right before all rows of the block pass it; b_offset, if there is one, says what to prefetch for the next
   int64_t b_pitch = 0;          ///< unless 0, a whole panel could be read where it lies, at b_offset, its rows so many elements apart
   int64_t b_spread = 1;         ///< elements of memory from one column to the next, for what is prefetched
+  /// Unless 0, rows of a panel overlap: those of a line of K, `window` of them, are parts of one longer row, each begins `apart` elements behind the one before. pack_b packs the long ones.
+  struct Line {
+    int64_t window = 0, apart = 0;
+    int64_t length(int64_t width, int64_t lanes) const { return round_up(width + (window - 1) * apart, lanes); }
+  } line;
   int64_t pack_scratch = 0, column_scratch = 0;  ///< for each block, and besides for each of its columns
   int64_t k_unit = 1;  ///< blocks of K are multiples of it
   int64_t k_run = 0;   ///< unless 0, blocks of K don't cross its multiples, between which neighbours in K need not be neighbours in memory
@@ -115,6 +120,8 @@ class Panels {
   /// sums[i][v] + sum over the `count` elements along K of a(i, k) * panel[k][v]; `a` gives the address of a unit, k counts units.
   /// Rows of the panel are `pitch` units apart, or nr.
   IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch = 0);
+  /// Row k of a panel of B, from the panel's beginning; k is a multiple of a line of K where there are lines.
+  IR row_of_panel(IR k) { return s_.line.window ? k_.mul(b_.CreateUDiv(k, k_.i64(s_.line.window)), s_.line.length(nr, lanes)) : k_.mul(k, nr); }
   /// The sums of rows[i][k] * columns[j][k] over `count` of k, j after j for each i; addresses of what lies in memory along K, in the type of the sums.
   IRs dots(llvm::ArrayRef<IR> rows, llvm::ArrayRef<IR> columns, IR count);
   /// Where tiles of A begin and how far they, their rows and the next ones along K are apart, in bytes.
