@@ -13,7 +13,6 @@ struct Ramp {
   int64_t first, step;
 };
 std::optional<Ramp> ramp_of(Value v) {
-  llvm::APInt number;
   if (auto splat = mlir::DenseIntElementsAttr(); matchPattern(v, mlir::m_Constant(&splat)))
     return splat.isSplat() ? std::optional<Ramp>({splat.getSplatValue<llvm::APInt>().getSExtValue(), 0}) : std::nullopt;
   mlir::Operation* op = v.getDefiningOp();
