@@ -1,6 +1,5 @@
 #include "cpu/kept.h"
 
-
 #include "cpu/plan.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/Support/xxhash.h"

@@ -270,12 +270,15 @@ Value Builder::scatter(Value target, Value index, Value updates, hlo::ScatterDim
   create<hlo::ReturnOp>(mlir::ValueRange{combine(block->getArgument(0), block->getArgument(1))});
   return op.getResult(0);
 }
-Value Builder::scatter_rows(Value target, Value index, Value updates, bool accumulate, bool unique) {
+Value Builder::scatter_slices(Value target, int64_t dim, Value index, Value updates, llvm::function_ref<Value(Value, Value)> combine, bool unique) {
   Dims window;
-  for (int64_t d = 1; d < rank_of(target); ++d) window.push_back(d);
-  auto numbers = hlo::ScatterDimensionNumbersAttr::get(ops.getContext(), window, {0}, {}, {}, {0}, 1);
-  return scatter(target, reshape(index, {type_of(index).getNumElements(), 1}), updates, numbers,
-                 [&](Value x, Value y) { return accumulate ? add(x, y) : y; }, unique);
+  for (int64_t d = 0; d < rank_of(target); ++d)
+    if (d != dim) window.push_back(d);
+  auto numbers = hlo::ScatterDimensionNumbersAttr::get(ops.getContext(), window, {dim}, {}, {}, {dim}, 1);
+  return scatter(target, reshape(index, {type_of(index).getNumElements(), 1}), updates, numbers, combine, unique);
+}
+Value Builder::scatter_rows(Value target, Value index, Value updates, bool accumulate, bool unique) {
+  return scatter_slices(target, 0, index, updates, [&](Value x, Value y) { return accumulate ? add(x, y) : y; }, unique);
 }
 
 Value Builder::composite(StringRef name, ValueRange operands, Type result, DictionaryAttr attributes, llvm::function_ref<Value(Builder&, ValueRange)> body) {

@@ -145,6 +145,8 @@ class Builder {
   /// Updates at the indices; `combine` makes one of what is there (first) and the update.
   Value scatter(Value target, Value index, Value updates, hlo::ScatterDimensionNumbersAttr numbers, llvm::function_ref<Value(Value, Value)> combine,
                 bool unique = false);
+  /// The same for whole slices: target[…, index[i], …] along `dim` and updates[…, i, …].
+  Value scatter_slices(Value target, int64_t dim, Value index, Value updates, llvm::function_ref<Value(Value, Value)> combine, bool unique = false);
   /// target[index[i]] (+)= updates[i] along dimension 0.
   Value scatter_rows(Value target, Value index, Value updates, bool add, bool unique = false);
   /// A composite of this project's own, whose attributes are integers. `body` makes its decomposition, once for each type and set of attributes in a module.

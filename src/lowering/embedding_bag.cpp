@@ -31,30 +31,23 @@ std::optional<Ramp> ramp_of(Value v) {
 
 class Bags {
  public:
-  Bags(Builder& b, Value indices, Value offsets, int64_t count, int64_t padding_idx) : b_(b), indices_(indices), count_(count), items_(shape_of(indices)[0]) {
+  Bags(Builder& b, Value indices, Value offsets, int64_t count, int64_t padding_idx) : b_(b), count_(count), items_(shape_of(indices)[0]) {
     if (padding_idx >= 0) kept_ = b.compare(Direction::NE, indices, b.constant(c10::Scalar(padding_idx), element_of(indices), {items_}));
     auto ramp = ramp_of(offsets);
     if (ramp && ramp->first == 0 && count > 0 && ramp->step * count == items_) each_ = ramp->step;
     else if (count > 0) bag_ = b.sub(b.places_in(b.slice(offsets, 0, 0, count), b.iota(0, {items_}, i64()), true), b.constant(c10::Scalar(1), i64(), {items_}));
   }
 
-  Value indices() const { return indices_; }
   /// The bag of each item; -1 of one before the first.
   Value bag() const { return bag_ ? bag_ : each_ ? b_.div(b_.iota(0, {items_}, i64()), b_.constant(c10::Scalar(each_), i64(), {items_})) : b_.constant(c10::Scalar(-1), i64(), {items_}); }
   /// What the bags have, for each item.
   Value spread(Value v) const {
     Dims shape(shape_of(v));
-    if (!each_) {
-      shape[0] = items_;
-      return count_ ? b_.take(v, b_.max(bag_, b_.like(0, bag_)), 0) : b_.constant(0.0, element_of(v), shape);
-    }
-    shape.insert(shape.begin() + 1, each_);
-    Dims dims;
-    for (int64_t d = 0; d < rank_of(v); ++d) dims.push_back(d ? d + 1 : 0);
-    Value all = b_.broadcast(v, shape, dims);
-    shape.erase(shape.begin());
     shape[0] = items_;
-    return b_.reshape(all, shape);
+    if (!each_) return count_ ? b_.take(v, b_.max(bag_, b_.like(0, bag_)), 0) : b_.constant(0.0, element_of(v), shape);
+    Dims by_bag(shape);
+    by_bag[0] = each_, by_bag.insert(by_bag.begin(), count_);
+    return b_.reshape(b_.spread(v, {1}, by_bag), shape);
   }
   /// Items that count for nothing, replaced.
   Value kept(Value v, Value otherwise) const { return kept_ ? b_.select(b_.broadcast(kept_, shape_of(v), {0}), v, otherwise) : v; }
@@ -70,11 +63,7 @@ class Bags {
     }
     shape[0] = count_;
     Value start = b_.broadcast(init, shape, {});
-    if (!count_ || !items_) return start;
-    Dims window;
-    for (int64_t d = 1; d < rank_of(v); ++d) window.push_back(d);
-    auto numbers = hlo::ScatterDimensionNumbersAttr::get(b_.ops.getContext(), window, {0}, {}, {}, {0}, 1);
-    return b_.scatter(start, b_.reshape(bag_, {items_, 1}), v, numbers, [&](Value x, Value y) { return combine(b_, x, y); });
+    return count_ && items_ ? b_.scatter_slices(start, 0, bag_, v, [&](Value x, Value y) { return combine(b_, x, y); }) : start;
   }
   /// How many items each has.
   Value sizes(mlir::Type element) const { return sum(b_.constant(1.0, element, {items_})); }
@@ -83,7 +72,7 @@ class Bags {
   mlir::Type i64() const { return b_.ops.getI64Type(); }
 
   Builder& b_;
-  Value indices_, bag_, kept_;
+  Value bag_, kept_;
   int64_t count_, items_, each_ = 0;  // of bags, of all their items, of those of each where that is the same
 };
 
@@ -97,6 +86,9 @@ Value sized(Builder& b, Value v, size_t result) {
   return b.convert(v, b.result_element(result));
 }
 Value over_columns(Builder& b, Value v, Value like) { return b.broadcast(v, shape_of(like), {0}); }
+// By the sizes of the bags: rows of sums as means, and rows of which those of empty bags are zero.
+Value divided(Builder& b, Value rows, Value sizes) { return b.div(rows, over_columns(b, b.max(sizes, b.like(1, sizes)), rows)); }
+Value zero_if_empty(Builder& b, Value rows, Value sizes) { return b.select(over_columns(b, b.compare(Direction::GT, sizes, b.like(0, sizes)), rows), rows, b.like(0, rows)); }
 
 Values pooled(Builder& b, Value weight, Value indices, Value offsets, int64_t mode, Value per_sample_weights, bool include_last_offset, int64_t padding_idx) {
   int64_t count = shape_of(offsets)[0] - include_last_offset;
@@ -109,13 +101,12 @@ Values pooled(Builder& b, Value weight, Value indices, Value offsets, int64_t mo
     // The first of equal ones.
     Value item = b.iota(0, shape_of(rows), b.ops.getI64Type()), none = b.constant(c10::Scalar(shape_of(rows)[0]), b.ops.getI64Type());
     Value first = bags.fold(b.select(b.compare(Direction::EQ, all, bags.spread(greatest)), item, b.broadcast(none, shape_of(rows), {})), none, [](Builder& b, Value x, Value y) { return b.min(x, y); });
-    Value some = over_columns(b, b.compare(Direction::GT, sizes, b.like(0, sizes)), greatest);
     Value from = shape_of(rows)[0] ? b.take(indices, b.min(first, b.constant(c10::Scalar(shape_of(rows)[0] - 1), b.ops.getI64Type(), shape_of(first))), 0) : first;
-    return results(b.select(some, greatest, b.like(0, greatest)), b.select(some, from, b.like(0, from)));
+    return results(zero_if_empty(b, greatest, sizes), zero_if_empty(b, from, sizes));
   }
   if (per_sample_weights) rows = b.mul(rows, over_columns(b, b.convert(per_sample_weights, element_of(rows)), rows));
   Value sum = bags.sum(rows);
-  if (mode == kMean) sum = b.div(sum, over_columns(b, b.max(sizes, b.like(1, sizes)), sum));
+  if (mode == kMean) sum = divided(b, sum, sizes);
   return results(sum, sizes);
 }
 
@@ -135,10 +126,10 @@ Value _embedding_bag_backward(Builder& b, Value grad, Value indices, Value offse
   Bags bags(b, indices, offsets, shape_of(grad)[0], padding_idx);
   Value sizes = bags.sizes(element_of(g));
   if (mode == kMax) {
-    g = b.select(over_columns(b, b.compare(Direction::GT, sizes, b.like(0, sizes)), g), g, b.like(0, g));
+    g = zero_if_empty(b, g, sizes);
     return b.convert(scatter_add(b, b.constant(0.0, element_of(g), {num_weights, shape_of(g)[1]}), 0, maximum_indices, g), b.result_element());
   }
-  if (mode == kMean) g = b.div(g, over_columns(b, b.max(sizes, b.like(1, sizes)), g));
+  if (mode == kMean) g = divided(b, g, sizes);
   g = bags.spread(g);
   if (per_sample_weights) g = b.mul(g, over_columns(b, b.convert(per_sample_weights, element_of(g)), g));
   return embedding_dense_backward(b, g, indices, num_weights, padding_idx, scale_grad_by_freq);

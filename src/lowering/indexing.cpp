@@ -115,13 +115,8 @@ Value scatter_along(Builder& b, Value target, int64_t dim, Value index, Value sr
 // Whole slices along one dimension; the index is a vector or one number.
 template <class F>
 Value scatter_slices(Builder& b, Value self, int64_t dim, Value index, Value updates, F body) {
-  int64_t n = type_of(index).getNumElements();
-  if (n == 0) return self;
-  dim = wrap(dim, rank_of(self));
-  Dims window;
-  for (int64_t d = 0; d < rank_of(self); ++d) if (d != dim) window.push_back(d);
-  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), window, {dim}, {}, {}, {dim}, 1);
-  return b.scatter(self, b.reshape(index, {n, 1}), updates, numbers, body);
+  if (type_of(index).getNumElements() == 0) return self;
+  return b.scatter_slices(self, wrap(dim, rank_of(self)), index, updates, body);
 }
 Value fill_slices(Builder& b, Value self, int64_t dim, Value index, Value value) {
   int64_t n = type_of(index).getNumElements();

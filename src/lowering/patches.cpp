@@ -8,12 +8,9 @@ namespace cresset::lowering::aten {
 namespace {
 
 Value put_back(Builder& b, Value g, int64_t dim, llvm::ArrayRef<int64_t> index, int64_t size) {
-  Dims shape(shape_of(g)), window;
+  Dims shape(shape_of(g));
   shape[dim] = size;
-  for (int64_t d = 0; d < rank_of(g); ++d) if (d != dim) window.push_back(d);
-  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), window, {dim}, {}, {}, {dim}, 1);
-  Value at = b.reshape(b.integers(index), {int64_t(index.size()), 1});
-  return b.scatter(b.constant(0.0, element_of(g), shape), at, g, numbers, [&](Value x, Value y) { return b.add(x, y); });
+  return b.scatter_slices(b.constant(0.0, element_of(g), shape), dim, b.integers(index), g, [&](Value x, Value y) { return b.add(x, y); });
 }
 
 using Place = int64_t (*)(int64_t position, int64_t size);

@@ -6,13 +6,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torch_cresset
+from conftest import fallbacks
 
 WIDTH, ROWS, ITEMS = 6, 20, 13
 OFFSETS = {"bags": [0, 3, 3, 9, ITEMS], "all but the last": [0, 3, 3, 9]}  # one is empty, and so is the last of the first kind
-
-
-def fallbacks():
-    return [name for name in torch_cresset.counters() if name.startswith("aten::")]
 
 
 def case(seed, items, per_sample, dtype):

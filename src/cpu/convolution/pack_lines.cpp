@@ -10,23 +10,22 @@ constexpr int64_t kColumns = 192;                       // of an image where the
 
 class LinePacker : Windows {
  public:
-  explicit LinePacker(const Windows& windows) : Windows(windows), line_(g_.axes.back()) {}
+  explicit LinePacker(const Windows& windows) : Windows(windows), line_(g_.columns()) {}
 
   void set_up(MatmulSpec& spec) const {
     spec.k_unit = line_.window, spec.panel_by_panel = true;
     spec.line = {line_.window, line_.dilation};
-    spec.pack_b = [*this](const MatmulSpec::Block& p) { pack(p); };
+    spec.pack_b = [*this, line = spec.line](const MatmulSpec::Block& p) { pack(p, line.length(p.width, p.lanes)); };
   }
 
  private:
-  void pack(const MatmulSpec::Block& p) const {
-    const int64_t length = MatmulSpec::Line{line_.window, line_.dilation}.length(p.width, p.lanes);
+  // Rows of so many elements.
+  void pack(const MatmulSpec::Block& p, int64_t length) const {
     IR panel = p.panel(k_.i64(0)), from = b_.CreateSub(p.n0, k_.i64(line_.low)), channel = b_.CreateUDiv(p.k0, k_.i64(line_.window));
-    IR image = g_.images > 1 ? b_.CreateURem(p.batch, k_.i64(g_.images)) : k_.i64(0), group = g_.images > 1 ? b_.CreateUDiv(p.batch, k_.i64(g_.images)) : p.batch;
+    IR image = b_.CreateURem(p.batch, k_.i64(g_.images)), group = b_.CreateUDiv(p.batch, k_.i64(g_.images));
     auto copy = [&](const std::function<IR(IR base, IR at)>& load) {
       k_.loop(k_.i64(0), b_.CreateUDiv(p.k, k_.i64(line_.window)), [&](IR c) {
-        IR plane = k_.add(k_.mul(image, g_.in_image), k_.mul(k_.add(k_.mul(group, g_.in_features), k_.add(channel, c)), g_.in_feature));
-        IR base = b_.CreateGEP(k_.memory_type(g_.in_type), input_, plane);
+        IR base = b_.CreateGEP(k_.memory_type(g_.in_type), channel_base(group, k_.add(channel, c)), k_.mul(image, g_.in_image));
         for (int64_t i = 0; i < length; i += p.lanes) put(load(base, k_.add(from, k_.i64(i))), panel, k_.add(k_.mul(c, length), k_.i64(i)));
       });
     };
@@ -39,14 +38,14 @@ class LinePacker : Windows {
     k_.either(inside, [&] { copy(whole); }, [&] { copy(masked); });
   }
 
-  const Axis line_;
+  const Axis& line_;
 };
 
 }  // namespace
 
 bool is_line(const Geometry& g, KernelEmitter& k) {
   if (g.axes.empty() || g.batch_groups != 1 || !g.in_type.isF32() || !g.kernel_type.isF32() || !k.can_mask(g.in_type)) return false;
-  const Axis& line = g.axes.back();
+  const Axis& line = g.columns();
   for (const Axis& a : llvm::ArrayRef(g.axes).drop_back())
     if (a.in != 1 || a.window != 1 || a.out != 1 || a.low != 0) return false;
   if (line.step != 1 || line.base_dilation != 1 || line.out_step != 1 || line.in_stride != 1 || line.out_stride != 1) return false;

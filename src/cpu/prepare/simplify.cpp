@@ -75,6 +75,10 @@ Value simplify_reshape(ReshapeOp op, PatternRewriter& r) {
   return {};
 }
 
+SmallVector<int64_t> sizes_between(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  return llvm::map_to_vector(llvm::zip(from, to), [](auto bounds) { return std::get<1>(bounds) - std::get<0>(bounds); });
+}
+
 // What a slice with these bounds leaves of `v`, where that is a convolution, or comes from one by element-wise operations, and nobody sees the rest (causal convolutions are cut like
 // that): then only that part is computed. Null elsewhere.
 Value part_of_convolution(Value v, ArrayRef<int64_t> from, ArrayRef<int64_t> to, PatternRewriter& r);
@@ -84,11 +88,9 @@ Value part_of_result(ConvolutionOp op, ArrayRef<int64_t> from, ArrayRef<int64_t>
   auto x = shaped(op.getLhs()), w = shaped(op.getRhs()), y = shaped(op);
   ArrayRef<int64_t> spatial = dims.getOutputSpatialDimensions();
   auto or_one = [](std::optional<ArrayRef<int64_t>> v, size_t i) { return v ? (*v)[i] : 1; };
-  SmallVector<int64_t> sizes, padding(2 * spatial.size(), 0);
-  for (int64_t d = 0; d < y.getRank(); ++d) {
-    sizes.push_back(to[d] - from[d]);
-    if (!llvm::is_contained(spatial, d) && sizes.back() != y.getDimSize(d)) return {};
-  }
+  SmallVector<int64_t> sizes = sizes_between(from, to), padding(2 * spatial.size(), 0);
+  for (int64_t d = 0; d < y.getRank(); ++d)
+    if (!llvm::is_contained(spatial, d) && sizes[d] != y.getDimSize(d)) return {};
   if (op.getPadding()) padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
   for (auto [i, d] : llvm::enumerate(spatial)) {
     int64_t step = or_one(op.getWindowStrides(), i), in = (x.getDimSize(dims.getInputSpatialDimensions()[i]) - 1) * or_one(op.getLhsDilation(), i) + 1;
@@ -106,15 +108,14 @@ Value part_of_reshaped(ReshapeOp op, ArrayRef<int64_t> from, ArrayRef<int64_t> t
   auto shape = shaped(op).getShape(), before = shaped(op.getOperand()).getShape();
   auto squeezed = [](ArrayRef<int64_t> shape) { return llvm::to_vector(llvm::make_filter_range(shape, [](int64_t size) { return size != 1; })); };
   if (squeezed(shape) != squeezed(before)) return {};
-  SmallVector<int64_t> first(before.size(), 0), last(before.size(), 1), sizes;
+  SmallVector<int64_t> first(before.size(), 0), last(before.size(), 1);
   for (size_t d = 0, b = 0; d < shape.size(); ++d) {
-    sizes.push_back(to[d] - from[d]);
     if (shape[d] == 1) continue;
     while (before[b] == 1) ++b;
     first[b] = from[d], last[b++] = to[d];
   }
   Value part = part_of_convolution(op.getOperand(), first, last, r);
-  return part ? ReshapeOp::create(r, op.getLoc(), shaped(op).clone(sizes), part) : Value();
+  return part ? ReshapeOp::create(r, op.getLoc(), shaped(op).clone(sizes_between(from, to)), part) : Value();
 }
 Value part_of_convolution(Value v, ArrayRef<int64_t> from, ArrayRef<int64_t> to, PatternRewriter& r) {
   Operation* op = v.getDefiningOp();
@@ -133,9 +134,7 @@ Value part_of_convolution(Value v, ArrayRef<int64_t> from, ArrayRef<int64_t> to,
   for (Value x : op->getOperands())
     if (is_alike(x) && !parts.contains(x)) parts.map(x, SliceOp::create(r, op->getLoc(), x, from, to, SmallVector<int64_t>(from.size(), 1)));
   Operation* part = r.clone(*op, parts);
-  SmallVector<int64_t> sizes;
-  for (auto [first, last] : llvm::zip(from, to)) sizes.push_back(last - first);
-  part->getResult(0).setType(shaped(v).clone(sizes));
+  part->getResult(0).setType(shaped(v).clone(sizes_between(from, to)));
   return part->getResult(0);
 }
 
