@@ -19,6 +19,13 @@ bool is_splat(Operation* op) {
   auto constant = dyn_cast_or_null<ConstantOp>(op);
   return constant && isa<SplatElementsAttr>(constant.getValue());
 }
+// An integer that is a sum of positions, each times a number. Whoever sees how it is made reads neighbours as such, and not one by one.
+bool is_position(Operation* op, int depth = 0) {
+  if (!op || depth > 12) return false;
+  if (isa<IotaOp>(op) || is_splat(op)) return true;
+  bool sum = isa<AddOp, MulOp, ConvertOp>(op) || is_view(op);
+  return sum && isa<IntegerType>(element(op->getResult(0))) && llvm::all_of(op->getOperands(), [&](Value v) { return is_position(v.getDefiningOp(), depth + 1); });
+}
 bool is_expression(Operation* op) { return is_elementwise(op) || (is_index_operation(op) && (!isa<ConstantOp>(op) || is_splat(op))); }
 
 // Too dear to compute again for each element of a broadcast.
@@ -145,7 +152,7 @@ class Fuser {
 
   void place_expression(Operation* op, ArrayRef<Use> uses, bool escapes) {
     // Operations that only move elements cost nothing where they are used, however often that is.
-    bool free = is_view(op) || isa<IotaOp>(op) || is_splat(op);
+    bool free = is_view(op) || is_splat(op) || is_position(op);
     if (free && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
       for (const Use& u : uses) join(op, *u.fusion, role_in(op, uses, *u.fusion).value_or(Fusion::Inline));
       evaluations_[op] = evaluations(uses);
@@ -355,7 +362,7 @@ class Fuser {
   }
   // Emitted again wherever it is used, so never written for others.
   bool is_free_here(Operation* op) {
-    return homes_[op].size() > 1 || ((is_view(op) || isa<IotaOp>(op) || is_splat(op)) && homes_[op].size() == 1 && !written_for_others(op));
+    return homes_[op].size() > 1 || ((is_view(op) || is_splat(op) || is_position(op)) && homes_[op].size() == 1 && !written_for_others(op));
   }
   bool written_for_others(Operation* op) {
     for (Operation* user : op->getUsers()) {

@@ -4,6 +4,7 @@
 
 #include "cpu/emit/random.h"
 #include "cpu/emit/vector_math.h"
+#include "cpu/fusion.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -175,6 +176,8 @@ std::optional<Indices> ElementEmitter::through(Operation* op, const Indices& at)
 std::optional<BoundedIndex> ElementEmitter::position(Value v, const Indices& at) {
   Operation* op = v.getDefiningOp();
   if (!op || !element(v).isSignlessInteger() || element(v).isInteger(1)) return std::nullopt;
+  // What other kernels compute is not part of this one's content: kernels of equal content have the same code.
+  if (!fusion_.roles.contains(op) && !isa<ConstantOp>(op)) return std::nullopt;
   if (auto inner = through(op, at)) return position(op->getOperand(0), *inner);
   auto bounded = [&](Index index, int64_t low, int64_t high) -> std::optional<BoundedIndex> {
     unsigned bits = std::min(element(v).getIntOrFloatBitWidth(), 62u);  // so that nothing overflows here

@@ -12,6 +12,8 @@
 
 namespace cresset::cpu {
 
+struct Fusion;
+
 /// Position along one dimension for all lanes of a vector: base + lane * step, or any positions (`lanes`, a vector of i64).
 struct Index {
   IR base = nullptr;
@@ -46,7 +48,7 @@ class ElementEmitter {
  public:
   /// Gives a value that is already computed (a loaded buffer, a row's sum), or null to have the operation emitted in place.
   using Leaf = std::function<IR(ElementEmitter&, mlir::Value, const Indices&)>;
-  ElementEmitter(KernelEmitter& k, int lanes, Leaf leaf) : k_(k), lanes_(lanes), leaf_(std::move(leaf)) {}
+  ElementEmitter(KernelEmitter& k, const Fusion& fusion, int lanes, Leaf leaf) : k_(k), fusion_(fusion), lanes_(lanes), leaf_(std::move(leaf)) {}
 
   /// The elements of `v` at these indices in the compute type; a vector if lanes > 1.
   IR emit(mlir::Value v, const Indices& at);
@@ -80,6 +82,7 @@ class ElementEmitter {
   IR all_lanes(IR condition) { return lanes_ > 1 && !condition->getType()->isVectorTy() ? k_.splat(condition, lanes_) : condition; }
 
   KernelEmitter& k_;
+  const Fusion& fusion_;
   int lanes_;
   Leaf leaf_;
   std::map<std::pair<void*, std::vector<int64_t>>, IR> memo_;

@@ -11,7 +11,7 @@ ElementEmitter KernelContext::elements(int lanes) const {
     if (!slots.has(v) || fusion.outputs.contains(v)) return nullptr;
     return e.load(v, buffer(v), i);
   };
-  return ElementEmitter(k, lanes, load);
+  return ElementEmitter(k, fusion, lanes, load);
 }
 
 IR neutral(KernelEmitter& k, Operation* reducer, llvm::Type* type) {

@@ -253,7 +253,7 @@ class RowsEmitter {
 
   void pass(MutableArrayRef<Visit> visits, IR lo, IR hi) {
     auto emitter = [&](Visit& visit) {
-      return ElementEmitter(k_, 1, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
+      return ElementEmitter(k_, f_, 1, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
         if (auto it = visit.values.find(v); it != visit.values.end()) return it->second;
         if (c_.slots.has(v) && !(v.getDefiningOp() && f_.roles.count(v.getDefiningOp())))
           return e.load(v, c_.buffer(v), i);
@@ -318,7 +318,7 @@ class RowsEmitter {
     Walk& walk = walks_[visit.walk];
     int w = int(visit.walk);
     Indices here = at(visit.index, column, lanes > 1 ? 1 : 0);
-    ElementEmitter e(k_, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
+    ElementEmitter e(k_, f_, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
       if (auto it = visit.values.find(v); it != visit.values.end()) return k_.splat(it->second, lanes);
       Operation* op = v.getDefiningOp();
       bool computed_here = op && f_.roles.count(op);

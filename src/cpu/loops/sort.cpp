@@ -155,7 +155,7 @@ class SortEmitter {
     auto* less = llvm::Function::Create(type, llvm::Function::InternalLinkage, k_.function()->getName() + ".less", k_.module);
     llvm::IRBuilderBase::InsertPointGuard guard(b_);
     b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", less));
-    ElementEmitter e(k_, 1, [](ElementEmitter&, Value, const Indices&) -> IR { return nullptr; });
+    ElementEmitter e(k_, c_.fusion, 1, [](ElementEmitter&, Value, const Indices&) -> IR { return nullptr; });
     IRs arguments;
     for (auto [i, v] : llvm::enumerate(op_.getInputs())) {
       IR base = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstGEP1_64(b_.getPtrTy(), less->getArg(0), i));

@@ -15,7 +15,7 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
   at.resize(space.size(), constant_index(k, 0));
   if (leading.size() < space.size()) at.back() = {column, lanes > 1 ? 1 : 0, lanes};
 
-  ElementEmitter e(k, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
+  ElementEmitter e(k, c.fusion, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
     if (v == product) return k.round(element(product), sum, true);
     bool computed_here = v.getDefiningOp() && c.fusion.roles.contains(v.getDefiningOp());
     return c.slots.has(v) && !computed_here ? e.load(v, c.buffer(v), i) : nullptr;
