@@ -1,6 +1,6 @@
 #include "cpu/fusion.h"
 
-#include "cpu/emit/element.h"
+#include "cpu/emit/kernels.h"
 #include "cpu/emit/random.h"
 
 namespace cresset::cpu {
@@ -248,14 +248,18 @@ class Fuser {
         return is_view(op) && (use.user != use.fusion->product || reads_window(use.user, use.operand)) && feeds_product(use.user, *use.fusion) && is_strided(op, *use.fusion);
       case Fusion::Composite: return isa<ReshapeOp>(op);
       case Fusion::Window:
-        if (isa<IotaOp>(op)) return true;
-        [[fallthrough]];
+        return isa<IotaOp>(op) || is_same_bytes(op);
       case Fusion::Scatter:
-        return (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) || is_same_bytes(op);  // what is scattered into
+        return (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) || is_same_bytes(op) || is_update_by_rows(use.user, use.operand);  // the first: what is scattered into
       case Fusion::Sort:
         return (use.operand > 0 && is_position_in(dyn_cast<SortOp>(use.user), op)) || is_same_bytes(op);
       default: return is_same_bytes(op);
     }
+  }
+  // Whether only the updates of a scatter are made of it, each element once, in vectors.
+  static bool is_update_by_rows(Operation* user, unsigned operand) {
+    if (auto scatter = dyn_cast<ScatterOp>(user)) return operand > scatter.getInputs().size() && updates_whole_rows(scatter);
+    return llvm::all_of(user->getUses(), [&](OpOperand& use) { return is_update_by_rows(use.getOwner(), use.getOperandNumber()); });
   }
   // See Slots.
   static bool is_same_bytes(Operation* op) { return isa<ReshapeOp>(op) || (is_splat(op) && shaped(op->getResult(0)).getRank() == 0); }

@@ -277,6 +277,49 @@ Value Builder::scatter_slices(Value target, int64_t dim, Value index, Value upda
   auto numbers = hlo::ScatterDimensionNumbersAttr::get(ops.getContext(), window, {dim}, {}, {}, {dim}, 1);
   return scatter(target, reshape(index, {type_of(index).getNumElements(), 1}), updates, numbers, combine, unique);
 }
+// Whether what is here is seen to be the same at all positions along the dimension.
+static bool is_same_along(Value v, int64_t dim) {
+  auto shape = shape_of(v);
+  if (shape[dim] == 1) return true;
+  Operation* op = v.getDefiningOp();
+  if (!op) return false;
+  if (auto constant = dyn_cast<hlo::ConstantOp>(op)) return isa<SplatElementsAttr>(constant.getValue());
+  if (auto broadcast = dyn_cast<hlo::BroadcastInDimOp>(op)) {
+    auto from = llvm::find(broadcast.getBroadcastDimensions(), dim);
+    return from == broadcast.getBroadcastDimensions().end() || is_same_along(broadcast.getOperand(), from - broadcast.getBroadcastDimensions().begin());
+  }
+  if (auto iota = dyn_cast<hlo::IotaOp>(op)) return int64_t(iota.getIotaDimension()) != dim;
+  if (auto slice = dyn_cast<hlo::SliceOp>(op)) return is_same_along(slice.getOperand(), dim);
+  bool elementwise = isa<hlo::ConvertOp, hlo::AddOp, hlo::SubtractOp, hlo::MulOp, hlo::CompareOp, hlo::SelectOp, hlo::MaxOp, hlo::MinOp>(op);
+  return elementwise && llvm::all_of(op->getOperands(), [&](Value x) { return shape_of(x) == shape && is_same_along(x, dim); });
+}
+Value Builder::index_of_slices(Value index, int64_t dim) {
+  for (int64_t d = 0; d < rank_of(index); ++d)
+    if (d != dim && (shape_of(index)[d] == 0 || !is_same_along(index, d))) return {};
+  Dims limits(rank_of(index), 1);
+  limits[dim] = shape_of(index)[dim];
+  Value first = create<hlo::SliceOp>(index, Dims(limits.size(), 0), limits, Dims(limits.size(), 1));
+  return reshape(first, {limits[dim]});
+}
+Value Builder::scatter_elements(Value target, int64_t dim, Value index, Value updates, llvm::function_ref<Value(Value, Value)> combine) {
+  int64_t rank = rank_of(target);
+  updates = create<hlo::SliceOp>(updates, Dims(rank, 0), Dims(shape_of(index)), Dims(rank, 1));
+  Dims others;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != dim) others.push_back(d);
+  if (llvm::all_of(others, [&](int64_t d) { return shape_of(index)[d] == shape_of(target)[d]; })) {
+    if (Value slices = rank > 1 ? index_of_slices(index, dim) : Value()) return scatter_slices(target, dim, slices, updates, combine);
+    return scatter(target, index, updates, hlo::ScatterDimensionNumbersAttr::get(ops.getContext(), {}, {dim}, others, others, {dim}, rank), combine);
+  }
+  // The index leaves out the ends of other dimensions.
+  mlir::Type i64 = ops.getI64Type();
+  int64_t n = type_of(index).getNumElements(), stride = 1;
+  Value place = constant(c10::Scalar(0), i64, shape_of(index));
+  for (int64_t d = rank - 1; d >= 0; stride *= shape_of(target)[d--])
+    place = add(place, mul(d == dim ? convert(index, i64) : iota(d, shape_of(index), i64), constant(c10::Scalar(stride), i64, shape_of(index))));
+  Value flat = reshape(target, {type_of(target).getNumElements()});
+  return reshape(scatter_slices(flat, 0, reshape(place, {n}), reshape(updates, {n}), combine), shape_of(target));
+}
 Value Builder::scatter_rows(Value target, Value index, Value updates, bool accumulate, bool unique) {
   return scatter_slices(target, 0, index, updates, [&](Value x, Value y) { return accumulate ? add(x, y) : y; }, unique);
 }

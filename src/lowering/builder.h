@@ -147,6 +147,11 @@ class Builder {
                 bool unique = false);
   /// The same for whole slices: target[…, index[i], …] along `dim` and updates[…, i, …].
   Value scatter_slices(Value target, int64_t dim, Value index, Value updates, llvm::function_ref<Value(Value, Value)> combine, bool unique = false);
+  /// Single elements: target[…, index[…, i, …], …] along `dim` and updates[…, i, …], of the index's shape or larger, as torch.scatter. Whole slices where the index
+  /// says the same along all other dimensions.
+  Value scatter_elements(Value target, int64_t dim, Value index, Value updates, llvm::function_ref<Value(Value, Value)> combine);
+  /// What an index along `dim` says of whole slices, a vector; null if it (or whether it does can't be seen) differs along another dimension.
+  Value index_of_slices(Value index, int64_t dim);
   /// target[index[i]] (+)= updates[i] along dimension 0.
   Value scatter_rows(Value target, Value index, Value updates, bool add, bool unique = false);
   /// A composite of this project's own, whose attributes are integers. `body` makes its decomposition, once for each type and set of attributes in a module.

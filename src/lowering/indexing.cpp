@@ -88,28 +88,11 @@ Values sorted(Builder& b, Value self, int64_t dim, bool descending) {
   return {op.getResult(0), op.getResult(1)};
 }
 
-Value position_in(Builder& b, Value index, llvm::ArrayRef<int64_t> shape, int64_t dim) {
-  Value sum;
-  int64_t stride = 1;
-  for (int64_t d = rank_of(index) - 1; d >= 0; --d) {
-    Value at = d == dim ? b.convert(index, i64_of(b)) : b.iota(d, shape_of(index), i64_of(b));
-    at = b.mul(at, b.constant(c10::Scalar(stride), i64_of(b), shape_of(index)));
-    sum = sum ? b.add(sum, at) : at;
-    stride *= shape[d];
-  }
-  return b.reshape(sum, {type_of(index).getNumElements(), 1});
-}
-
-// A scatter along one dimension as one over the flat target.
 template <class F>
 Value scatter_along(Builder& b, Value target, int64_t dim, Value index, Value src, F body) {
   auto ranked = [&](Value v) { return rank_of(v) == 0 ? b.reshape(v, {1}) : v; };
-  Value places = ranked(index), updates = ranked(src), flat = b.reshape(target, {type_of(target).getNumElements()});
-  Dims shape(shape_of(ranked(target)));
-  updates = b.create<hlo::SliceOp>(updates, Dims(rank_of(updates), 0), Dims(shape_of(places)), Dims(rank_of(updates), 1));
-  auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), {}, {0}, {}, {}, {0}, 1);
-  Value at = position_in(b, places, shape, wrap(dim, int64_t(shape.size())));
-  return b.reshape(b.scatter(flat, at, b.reshape(updates, {type_of(places).getNumElements()}), numbers, body), shape_of(target));
+  Value into = ranked(target);
+  return b.reshape(b.scatter_elements(into, wrap(dim, rank_of(into)), ranked(index), ranked(src), body), shape_of(target));
 }
 
 // Whole slices along one dimension; the index is a vector or one number.

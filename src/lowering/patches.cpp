@@ -131,6 +131,37 @@ Value put_windows_back(Builder& b, Value x, int64_t dim, const Windows& w) {
   return sum;
 }
 
+// The sum of windows that begin `step` apart, each where it was: dimensions [count, size] from `dim` on become [length]. Windows are cut into parts of one step, and
+// each window's n-th part is added to the next one's part before it.
+Value add_windows(Builder& b, Value x, int64_t dim, int64_t step, int64_t length) {
+  constexpr int64_t kMostParts = 16;
+  Dims shape(shape_of(x)), zero(shape.size(), 0), low(zero), high(zero);
+  int64_t count = shape[dim], size = shape[dim + 1], parts = (size + step - 1) / step;
+  if (parts > kMostParts) {
+    Dims index, flat(shape);
+    for (int64_t w = 0; w < count; ++w)
+      for (int64_t k = 0; k < size; ++k) index.push_back(w * step + k);
+    flat.erase(flat.begin() + dim);
+    flat[dim] = count * size;
+    return put_back(b, b.reshape(x, flat), dim, index, length);
+  }
+  high[dim + 1] = parts * step - size;
+  x = b.pad(x, 0, zero, high);
+  Value sum;
+  for (int64_t k = 0; k < parts; ++k) {
+    low[dim] = k, high = zero, high[dim] = parts - 1 - k;
+    Value part = b.pad(b.slice(x, dim + 1, k * step, (k + 1) * step), 0, low, high);
+    sum = sum ? b.add(sum, part) : part;
+  }
+  shape.erase(shape.begin() + dim);
+  shape[dim] = (count + parts - 1) * step;
+  sum = b.reshape(sum, shape);
+  if (shape[dim] > length) return b.slice(sum, dim, 0, length);
+  low = high = Dims(shape.size(), 0);
+  high[dim] = length - shape[dim];
+  return b.pad(sum, 0, low, high);
+}
+
 }  // namespace
 
 Value reflection_pad1d(Builder& b, Value self, llvm::ArrayRef<int64_t> padding) { return padded(b, self, padding, reflected); }
@@ -164,15 +195,15 @@ Value unfold_backward(Builder& b, Value grad_in, llvm::ArrayRef<int64_t> input_s
   if (input_sizes.empty()) return b.reshape(grad_in, {});
   int64_t rank = int64_t(input_sizes.size());
   dim = wrap(dim, rank);
-  Dims order, shape(shape_of(grad_in).drop_back()), index;  // the windows' elements behind the windows
+  int64_t count = shape_of(grad_in)[dim];
+  Dims shape(input_sizes), order;
+  shape[dim] = count, shape.push_back(size);
+  Value windows = b.broadcast(b.upcast(grad_in), shape);  // torch.istft gives one for all signals
   for (int64_t d = 0; d < rank; ++d) {
     order.push_back(d);
     if (d == dim) order.push_back(rank);
   }
-  for (int64_t w = 0; w < shape[dim]; ++w)
-    for (int64_t k = 0; k < size; ++k) index.push_back(w * step + k);
-  shape[dim] *= size;
-  return b.convert(put_back(b, b.reshape(b.transpose(b.upcast(grad_in), order), shape), dim, index, input_sizes[dim]), b.result_element());
+  return b.convert(add_windows(b, b.transpose(windows, order), dim, step, input_sizes[dim]), b.result_element());
 }
 
 }  // namespace cresset::lowering::aten

@@ -6,18 +6,6 @@
 namespace cresset::lowering::aten {
 namespace {
 
-// Flat position of each index of gather and scatter: every coordinate its own, the one along `dim` from the index.
-Value flat_positions(Builder& b, Value index, llvm::ArrayRef<int64_t> shape, int64_t dim) {
-  mlir::Type i64 = b.ops.getI64Type();
-  Value sum = b.constant(c10::Scalar(0), i64, shape_of(index));
-  int64_t stride = 1;
-  for (int64_t d = rank_of(index) - 1; d >= 0; --d) {
-    Value at = d == dim ? b.from_either_end(b.convert(index, i64), shape[d]) : b.iota(d, shape_of(index), i64);
-    sum = b.add(sum, b.mul(at, b.constant(c10::Scalar(stride), i64, shape_of(index))));
-    stride *= shape[d];
-  }
-  return sum;
-}
 Value flat(Builder& b, Value v) { return b.reshape(v, {type_of(v).getNumElements()}); }
 Value at_least_1d(Builder& b, Value v) { return rank_of(v) == 0 ? b.reshape(v, {1}) : v; }
 
@@ -152,12 +140,6 @@ Value index_select(Builder& b, Value self, int64_t dim, Value index) {
   dim = wrap(dim, rank_of(self));
   return b.take(self, b.reshape(index, {type_of(index).getNumElements()}), dim);
 }
-static Dims all_but(int64_t dim, int64_t rank) {
-  Dims others;
-  for (int64_t d = 0; d < rank; ++d)
-    if (d != dim) others.push_back(d);
-  return others;
-}
 Value gather(Builder& b, Value self, int64_t dim, Value index, bool sparse_grad) {
   // An empty index may have any rank.
   if (type_of(index).getNumElements() == 0) return b.convert(index, element_of(self));
@@ -165,9 +147,12 @@ Value gather(Builder& b, Value self, int64_t dim, Value index, bool sparse_grad)
   dim = wrap(dim, rank_of(self));
   int64_t rank = rank_of(self);
   // Side by side along all other dimensions, of which the index may leave out the ends.
-  Dims limits(shape_of(index)), others = all_but(dim, rank);
+  Dims limits(shape_of(index)), others;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != dim) others.push_back(d);
   limits[dim] = shape_of(self)[dim];
   if (limits != Dims(shape_of(self))) self = b.create<hlo::SliceOp>(self, Dims(rank, 0), limits, Dims(rank, 1));
+  if (Value slices = rank > 1 ? b.index_of_slices(index, dim) : Value()) return b.reshape(b.take(self, slices, dim), b.result_shape());
   auto numbers = hlo::GatherDimensionNumbersAttr::get(b.ops.getContext(), {}, {dim}, others, others, {dim}, rank);
   Value taken = b.create<hlo::GatherOp>(mlir::RankedTensorType::get(shape_of(index), element_of(self)), self, index, numbers,
                                         b.ops.getDenseI64ArrayAttr(Dims(rank, 1)), b.ops.getBoolAttr(false));
@@ -176,16 +161,9 @@ Value gather(Builder& b, Value self, int64_t dim, Value index, bool sparse_grad)
 static Value scatter_into(Builder& b, Value self, int64_t dim, Value index, Value src, bool add) {
   // An empty index may have any rank.
   if (type_of(index).getNumElements() == 0) return self;
-  self = at_least_1d(b, self), index = at_least_1d(b, index), src = at_least_1d(b, src);
-  dim = wrap(dim, rank_of(self));
-  Dims zero(rank_of(index), 0), one(rank_of(index), 1);
-  Value updates = b.create<hlo::SliceOp>(src, zero, Dims(shape_of(index)), one);
-  Dims others = all_but(dim, rank_of(self));
-  if (llvm::all_of(others, [&](int64_t d) { return shape_of(index)[d] == shape_of(self)[d]; })) {
-    auto numbers = hlo::ScatterDimensionNumbersAttr::get(b.ops.getContext(), {}, {dim}, others, others, {dim}, rank_of(self));
-    return b.reshape(b.scatter(self, index, updates, numbers, [&](Value x, Value y) { return add ? b.add(x, y) : y; }), b.result_shape());
-  }
-  return b.reshape(b.scatter_rows(flat(b, self), flat(b, flat_positions(b, index, shape_of(self), dim)), flat(b, updates), add), b.result_shape());
+  Value sum = b.scatter_elements(at_least_1d(b, self), wrap(dim, std::max<int64_t>(1, rank_of(self))), at_least_1d(b, index), at_least_1d(b, src),
+                                 [&](Value x, Value y) { return add ? b.add(x, y) : y; });
+  return b.reshape(sum, b.result_shape());
 }
 Value scatter_src(Builder& b, Value self, int64_t dim, Value index, Value src) { return scatter_into(b, self, dim, index, src, false); }
 Value scatter_value(Builder& b, Value self, int64_t dim, Value index, Scalar value) {

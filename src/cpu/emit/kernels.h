@@ -64,6 +64,8 @@ llvm::Error emit_attention_gradient(KernelContext& c);
 llvm::Error emit_window(KernelContext& c);
 llvm::Error emit_select_and_scatter(KernelContext& c);
 llvm::Error emit_scatter(KernelContext& c);
+/// Whether a row of an update is one of the input, so that it is done in vectors.
+bool updates_whole_rows(mlir::stablehlo::ScatterOp op);
 llvm::Error emit_sort(KernelContext& c);
 /// With the matrix on the left; simplify() brings it there.
 llvm::Error emit_triangular_solve(KernelContext& c);

@@ -8,6 +8,8 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
+constexpr int64_t kSmallestShare = 32;  // elements of a window; each task goes through all indices
+
 class ScatterEmitter {
  public:
   explicit ScatterEmitter(KernelContext& c)
@@ -21,12 +23,11 @@ class ScatterEmitter {
     int64_t rank = input_.size(), last = rank - 1;
     for (int64_t d = 0; d < rank; ++d)
       if (!llvm::is_contained(dims_.getInsertedWindowDims(), d) && !llvm::is_contained(dims_.getInputBatchingDims(), d)) windowed_.push_back(d);
-    whole_rows_ = !window_.empty() && window_dims_.back() == update.getRank() - 1 && windowed_.back() == last && window_.back() == input_[last] && !is_indexed(last);
+    whole_rows_ = updates_whole_rows(op_);
     side_by_side_ = !dims_.getInputBatchingDims().empty() && dims_.getInputBatchingDims()[0] == 0 && dims_.getScatterIndicesBatchingDims()[0] == 0 && dims_.getIndexVectorDim() != 0 && rank > 1;
-    bool slices = !side_by_side_ && llvm::is_contained(dims_.getInsertedWindowDims(), 0) && is_indexed(0);
-    if (slices) ranges_ = std::clamp<int64_t>(product(window_) / 64, 1, 8);
-    first_size_ = rank ? input_[0] : 1;
-    c_.kernel.tasks = side_by_side_ ? first_size_ : ranges_;
+    whole_slices_ = !window_.empty() && llvm::all_of(llvm::zip(windowed_, window_), [&](auto d) { return std::get<1>(d) == input_[std::get<0>(d)] && !is_indexed(std::get<0>(d)); });
+    if (!side_by_side_ && whole_slices_) shares_ = std::clamp<int64_t>(product(window_) / kSmallestShare, 1, 8);
+    c_.kernel.tasks = side_by_side_ ? input_[0] : shares_;
     c_.kernel.cost = 4.0 * product(input_) + (c_.kernel.tasks > 1 ? 8.0 * product(update.getShape()) : 0);
   }
 
@@ -39,9 +40,11 @@ class ScatterEmitter {
         Indices at = delinearise(k_, batch, which);
         if (side_by_side_) at.front() = {task, 0, 1};
         IRs start = window_start(at);
-        if (ranges_ == 1) return update_window(at, start);
-        IR is_ours = b_.CreateAnd(b_.CreateICmpSGE(start[0], begin_of(task)), b_.CreateICmpSLT(start[0], end_of(task)));
-        k_.when(is_ours, [&] { update_window(at, start); });
+        auto each = [&] { in_window(task, [&](const Indices& position, int lanes) { update(at, start, position, lanes); }); };
+        if (!whole_slices_) return each();
+        Indices first;
+        for (IR i : start) first.push_back({i, 0, 1});
+        k_.when(is_inside(first), each);
       });
     });
   }
@@ -49,22 +52,56 @@ class ScatterEmitter {
  private:
   // Whether the indices say where the window begins along this dimension of the input.
   bool is_indexed(int64_t d) { return llvm::is_contained(dims_.getScatterDimsToOperandDims(), d); }
-  IR begin_of(IR range) { return k_.min(k_.mul(range, ceil_div(first_size_, ranges_)), k_.i64(first_size_)); }
-  IR end_of(IR range) { return begin_of(k_.add(range, k_.i64(1))); }
+
+  // The task's share of `size` positions, in whole vectors.
+  std::pair<IR, IR> share(IR task, int64_t size, int64_t vector) {
+    if (shares_ == 1) return {k_.i64(0), k_.i64(size)};
+    int64_t each = ceil_div(ceil_div(size, shares_), vector) * vector;
+    IR begin = k_.min(k_.mul(task, each), k_.i64(size));
+    return {begin, k_.min(k_.add(begin, k_.i64(each)), k_.i64(size))};
+  }
+  // The positions of a window that are the task's, row by row in vectors if they are whole ones.
+  void in_window(IR task, const std::function<void(const Indices&, int lanes)>& body) {
+    ArrayRef<int64_t> rows = whole_rows_ ? ArrayRef(window_).drop_back() : ArrayRef(window_);
+    bool by_rows = product(rows) > 1 || !whole_rows_;
+    auto [first, last] = by_rows ? share(task, product(rows), 1) : std::pair(k_.i64(0), k_.i64(1));
+    k_.loop(first, last, [&](IR row) {
+      Indices at = delinearise(k_, rows, row);
+      if (!whole_rows_) return body(at, 1);
+      auto [begin, end] = by_rows ? std::pair(k_.i64(0), k_.i64(window_.back())) : share(task, window_.back(), k_.target.lanes);
+      k_.along(b_.CreateSub(end, begin), k_.target.lanes, [&, begin = begin](IR column, int lanes) {
+        at.push_back({k_.add(begin, column), lanes > 1 ? 1 : 0, lanes});
+        body(at, lanes);
+        at.pop_back();
+      });
+    });
+  }
 
   // The task's part of it.
   void copy_input(IR task) {
-    int64_t elements = product(input_), slice = elements / first_size_;
-    IR begin = k_.i64(0), count = k_.i64(side_by_side_ ? slice : elements);
-    if (ranges_ > 1) begin = k_.mul(begin_of(task), slice), count = b_.CreateSub(k_.mul(end_of(task), slice), begin);
-    for (auto [from, to] : llvm::zip(op_.getInputs(), op_.getResults()))
-      k_.along(count, k_.target.lanes, [&, from = from, to = to](IR i, int lanes) {
-        Indices at(input_.size(), constant_index(k_, 0));
-        if (!at.empty()) at.back() = {k_.add(begin, i), lanes > 1 ? 1 : 0, ranges_ > 1 ? 1 : lanes};
-        if (side_by_side_) at.front() = {task, 0, 1};
-        auto e = c_.elements(lanes);
-        k_.store(element(to), e.emit(from, at), c_.buffer(to), e.offset(input_, at).base, lanes);
+    auto copy = [&](const Indices& at, int lanes) {
+      auto e = c_.elements(lanes);
+      for (auto [from, to] : llvm::zip(op_.getInputs(), op_.getResults())) k_.store(element(to), e.emit(from, at), c_.buffer(to), e.offset(input_, at).base, lanes);
+    };
+    if (shares_ > 1) {
+      SmallVector<int64_t> places(input_);
+      for (int64_t d : windowed_) places[d] = 1;
+      k_.loop(k_.i64(0), k_.i64(product(places)), [&](IR place) {
+        Indices at = delinearise(k_, places, place);
+        in_window(task, [&](const Indices& position, int lanes) {
+          for (auto [d, i] : llvm::zip(windowed_, position)) at[d] = i;
+          copy(at, lanes);
+        });
       });
+      return;
+    }
+    int64_t elements = product(input_);
+    k_.along(k_.i64(side_by_side_ ? elements / input_[0] : elements), k_.target.lanes, [&](IR i, int lanes) {
+      Indices at(input_.size(), constant_index(k_, 0));
+      if (!at.empty()) at.back() = {i, lanes > 1 ? 1 : 0, lanes};
+      if (side_by_side_) at.front() = {task, 0, 1};
+      copy(at, lanes);
+    });
   }
 
   // Where the window of this update begins in the input, for each input dimension.
@@ -82,16 +119,12 @@ class ScatterEmitter {
     return start;
   }
 
-  void update_window(const Indices& batch, const IRs& start) {
-    if (!whole_rows_) return k_.loop(k_.i64(0), k_.i64(product(window_)), [&](IR i) { update(batch, start, delinearise(k_, window_, i), 1); });
-    ArrayRef<int64_t> rows = ArrayRef(window_).drop_back();
-    k_.loop(k_.i64(0), k_.i64(product(rows)), [&](IR row) {
-      k_.along(k_.i64(window_.back()), k_.target.lanes, [&](IR column, int lanes) {
-        Indices in_window = delinearise(k_, rows, row);
-        in_window.push_back({column, lanes > 1 ? 1 : 0, lanes});
-        update(batch, start, in_window, lanes);
-      });
-    });
+  // Whether the input has this element. A row of the window is one of the input.
+  IR is_inside(const Indices& at) {
+    IR inside = b_.getTrue();
+    for (auto [size, i] : llvm::zip(whole_rows_ ? input_.drop_back() : input_, at))
+      inside = b_.CreateAnd(inside, b_.CreateAnd(b_.CreateICmpSGE(i.base, k_.i64(0)), b_.CreateICmpSLT(i.base, k_.i64(size))));
+    return inside;
   }
 
   // The elements at this place of the window, if the input has them.
@@ -101,10 +134,7 @@ class ScatterEmitter {
     for (auto [d, i] : llvm::zip(window_dims_, in_window)) from[d] = i;
     for (IR first : start) to.push_back({first, 0, 1});
     for (auto [d, i] : llvm::zip(windowed_, in_window)) to[d] = {k_.add(start[d], i.base), i.step, 1};
-    IR inside = b_.getTrue();
-    for (auto [size, i] : llvm::zip(whole_rows_ ? input_.drop_back() : input_, to))
-      inside = b_.CreateAnd(inside, b_.CreateAnd(b_.CreateICmpSGE(i.base, k_.i64(0)), b_.CreateICmpSLT(i.base, k_.i64(size))));
-    k_.when(inside, [&] {
+    auto combine = [&] {
       auto e = c_.elements(lanes);
       IR offset = e.offset(input_, to).base;
       IRs arguments;
@@ -112,7 +142,9 @@ class ScatterEmitter {
       for (Value u : op_.getUpdates()) arguments.push_back(e.emit(u, from));
       IRs values = e.region(op_.getUpdateComputation().front(), arguments);
       for (auto [r, v] : llvm::zip(op_.getResults(), values)) k_.store(element(r), v, c_.buffer(r), offset, lanes);
-    });
+    };
+    if (whole_slices_) combine();
+    else k_.when(is_inside(to), combine);
   }
 
   KernelContext& c_;
@@ -126,11 +158,21 @@ class ScatterEmitter {
   SmallVector<int64_t> windowed_;                      // the input's dimension for each of the window
   bool whole_rows_ = false;                            // a row of the window is one of the input: updated in vectors
   bool side_by_side_ = false;                          // each task has its own part of the input
-  // Or ranges of slices that are updated as a whole: each task looks through all updates for its own, which only pays for long ones.
-  int64_t ranges_ = 1, first_size_ = 1;
+  bool whole_slices_ = false;                          // the window is all of the input but where the indices say
+  int64_t shares_ = 1;                                 // of such a window, one for each task
 };
 
 }  // namespace
+
+bool updates_whole_rows(ScatterOp op) {
+  auto dims = op.getScatterDimensionNumbers();
+  auto input = shaped(op.getInputs()[0]), update = shaped(op.getUpdates()[0]);
+  ArrayRef<int64_t> window = dims.getUpdateWindowDims();
+  int64_t last = input.getRank() - 1;
+  auto takes = [&](ArrayRef<int64_t> list) { return llvm::is_contained(list, last); };
+  return !window.empty() && window.back() == update.getRank() - 1 && !takes(dims.getInsertedWindowDims()) && !takes(dims.getInputBatchingDims()) &&
+         !takes(dims.getScatterDimsToOperandDims()) && update.getDimSize(window.back()) == input.getDimSize(last);
+}
 
 llvm::Error emit_scatter(KernelContext& c) {
   auto op = cast<ScatterOp>(c.fusion.roles.back().first);
