@@ -250,16 +250,24 @@ class Fuser {
       case Fusion::Window:
         return isa<IotaOp>(op) || is_same_bytes(op);
       case Fusion::Scatter:
-        return (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) || is_same_bytes(op) || is_update_by_rows(use.user, use.operand);  // the first: what is scattered into
+        return (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) || is_same_bytes(op) || is_made_into_updates(op, use);  // the first: what is scattered into
       case Fusion::Sort:
         return (use.operand > 0 && is_position_in(dyn_cast<SortOp>(use.user), op)) || is_same_bytes(op);
       default: return is_same_bytes(op);
     }
   }
-  // Whether only the updates of a scatter are made of it, each element once, in vectors.
-  static bool is_update_by_rows(Operation* user, unsigned operand) {
-    if (auto scatter = dyn_cast<ScatterOp>(user)) return operand > scatter.getInputs().size() && updates_whole_rows(scatter);
-    return llvm::all_of(user->getUses(), [&](OpOperand& use) { return is_update_by_rows(use.getOwner(), use.getOperandNumber()); });
+  // Whether only the updates of a scatter are made of it, in vectors. What a row of them shares and is dear to compute is computed before, once.
+  static bool is_made_into_updates(Operation* op, const Use& use) {
+    int64_t elements = updates_made(use.user, use.operand);
+    return elements && (is_view(op) || shaped(op->getResult(0)).getNumElements() >= elements || !has_expensive_part(op));
+  }
+  // How many updates by rows are made of this operand; 0 if it is used otherwise, too.
+  static int64_t updates_made(Operation* user, unsigned operand) {
+    if (auto scatter = dyn_cast<ScatterOp>(user)) return operand > scatter.getInputs().size() && updates_whole_rows(scatter) ? shaped(scatter.getUpdates()[0]).getNumElements() : 0;
+    int64_t elements = 0;
+    for (OpOperand& use : user->getUses())
+      if (elements = updates_made(use.getOwner(), use.getOperandNumber()); !elements) return 0;
+    return elements;
   }
   // See Slots.
   static bool is_same_bytes(Operation* op) { return isa<ReshapeOp>(op) || (is_splat(op) && shaped(op->getResult(0)).getRank() == 0); }

@@ -20,15 +20,15 @@ double scale_of(int64_t in, int64_t out, bool align_corners, std::optional<doubl
   return given && *given > 0 ? 1 / *given : double(in) / double(out);
 }
 
-Samples nearest(int64_t in, int64_t out, bool, std::optional<double> given) {
+// Where the middle of each result (or its beginning) lies.
+Samples nearest_to(float offset, int64_t in, int64_t out, std::optional<double> given) {
   Samples samples;
   float scale = float(scale_of(in, out, false, given));  // in f32, as ATen rounds it
-  for (int64_t o = 0; o < out; ++o) {
-    int64_t i = std::min<int64_t>(int64_t(std::floor(float(o) * scale)), in - 1);
-    samples.push_back({{i, 1}});
-  }
+  for (int64_t o = 0; o < out; ++o) samples.push_back({{std::min<int64_t>(int64_t(std::floor((float(o) + offset) * scale)), in - 1), 1}});
   return samples;
 }
+Samples nearest(int64_t in, int64_t out, bool, std::optional<double> given) { return nearest_to(0, in, out, given); }
+Samples nearest_exact(int64_t in, int64_t out, bool, std::optional<double> given) { return nearest_to(0.5f, in, out, given); }
 Samples linear(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
   Samples samples;
   double scale = scale_of(in, out, align_corners, given);
@@ -40,23 +40,67 @@ Samples linear(int64_t in, int64_t out, bool align_corners, std::optional<double
   }
   return samples;
 }
-// Keys, "Cubic convolution interpolation for digital image processing" (1981), with ATen's A.
+// Keys, "Cubic convolution interpolation for digital image processing" (1981), at a distance of at most 1, or of 1 to 2.
+double cubic_near(double a, double t) { return ((a + 2) * t - (a + 3)) * t * t + 1; }
+double cubic_far(double a, double t) { return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a; }
 Samples cubic(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
-  constexpr double a = -0.75;
-  auto near = [](double t) { return ((a + 2) * t - (a + 3)) * t * t + 1; };
-  auto far = [](double t) { return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a; };
+  constexpr double a = -0.75;  // ATen's
   Samples samples;
   double scale = scale_of(in, out, align_corners, given);
   for (int64_t o = 0; o < out; ++o) {
     double x = align_corners ? scale * double(o) : scale * (double(o) + 0.5) - 0.5, t = x - std::floor(x);
-    double weights[] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+    double weights[] = {cubic_far(a, t + 1), cubic_near(a, t), cubic_near(a, 1 - t), cubic_far(a, 2 - t)};
     samples.emplace_back();
     for (int64_t k = 0; k < 4; ++k) samples.back().push_back({std::clamp<int64_t>(int64_t(std::floor(x)) + k - 1, 0, in - 1), weights[k]});
   }
   return samples;
 }
 
+// With a filter as wide as the step between results where that is more than 1 (antialias=True), as PIL does it; `reach`: of the filter.
+Samples antialiased(int64_t in, int64_t out, bool align_corners, std::optional<double> given, double reach, double (*filter)(double distance)) {
+  Samples samples;
+  double scale = scale_of(in, out, align_corners, given), width = std::max(scale, 1.0), support = reach * width;
+  int64_t taps = int64_t(std::ceil(support)) * 2 + 1;
+  for (int64_t o = 0; o < out; ++o) {
+    double center = scale * (double(o) + 0.5), total = 0;
+    int64_t first = std::max<int64_t>(int64_t(center - support + 0.5), 0), count = std::clamp<int64_t>(std::min(int64_t(center + support + 0.5), in) - first, 0, taps);
+    samples.emplace_back();
+    for (int64_t k = 0; k < count; ++k) {
+      samples.back().push_back({first + k, filter(std::abs(double(first + k) - center + 0.5) / width)});
+      total += samples.back().back().weight;
+    }
+    for (Tap& tap : samples.back()) tap.weight /= total;
+    samples.back().resize(taps, {std::min(first, in - 1), 0});
+  }
+  return samples;
+}
+Samples linear_antialiased(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
+  return antialiased(in, out, align_corners, given, 1, [](double x) { return std::max(1 - x, 0.0); });
+}
+Samples cubic_antialiased(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
+  return antialiased(in, out, align_corners, given, 2, [](double x) { return x < 1 ? cubic_near(-0.5, x) : x < 2 ? cubic_far(-0.5, x) : 0.0; });
+}
+
+// Row o of the matrix holds the weights of result o.
+Value matrix_of(Builder& b, const Samples& samples, int64_t in, mlir::Type element) {
+  int64_t out = int64_t(samples.size());
+  std::vector<double> matrix(out * in);
+  for (int64_t o = 0; o < out; ++o)
+    for (const Tap& tap : samples[o]) matrix[o * in + tap.index] += tap.weight;
+  return b.numbers(matrix, element, {out, in});
+}
+// The product along a dimension, which the result has again.
+Value contract(Builder& b, Value x, int64_t dim, Value matrix, int64_t along) {
+  Value product = b.dot(x, matrix, {dim}, {along});  // the new dimension comes last
+  Dims order;
+  for (int64_t d = 0, next = 0; d < rank_of(x); ++d) order.push_back(d == dim ? rank_of(x) - 1 : next++);
+  return b.transpose(product, order);
+}
+
+constexpr size_t kMostTaps = 4;  // more of them are a product with a matrix
+
 Value resample(Builder& b, Value x, int64_t dim, const Samples& samples) {
+  if (samples[0].size() > kMostTaps) return contract(b, x, dim, matrix_of(b, samples, shape_of(x)[dim], element_of(x)), 1);
   Value sum;
   for (size_t k = 0; k < samples[0].size(); ++k) {
     Dims index;
@@ -71,14 +115,7 @@ Value resample(Builder& b, Value x, int64_t dim, const Samples& samples) {
   return sum;
 }
 Value resample_gradient(Builder& b, Value g, int64_t dim, const Samples& samples, int64_t in) {
-  int64_t out = int64_t(samples.size()), rank = rank_of(g);
-  std::vector<double> matrix(out * in);
-  for (int64_t o = 0; o < out; ++o)
-    for (const Tap& tap : samples[o]) matrix[o * in + tap.index] += tap.weight;
-  Value product = b.dot(g, b.numbers(matrix, element_of(g), {out, in}), {dim}, {0});  // the new dimension comes last
-  Dims order;
-  for (int64_t d = 0, next = 0; d < rank; ++d) order.push_back(d == dim ? rank - 1 : next++);
-  return b.transpose(product, order);
+  return contract(b, g, dim, matrix_of(b, samples, in, element_of(g)), 0);
 }
 
 using Sampler = Samples (*)(int64_t in, int64_t out, bool align_corners, std::optional<double> scale);
@@ -95,38 +132,82 @@ Value backward(Builder& b, Value grad, Sampler sampler, llvm::ArrayRef<int64_t> 
   return b.convert(g, b.result_element());
 }
 
+using Number = std::optional<double>;
+using Sizes = llvm::ArrayRef<int64_t>;
+
 }  // namespace
 
-Value upsample_linear1d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, bool align_corners, std::optional<double> scales) {
+Value upsample_linear1d(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales) {
   return forward(b, self, linear, output_size, align_corners, {scales});
 }
-Value upsample_linear1d_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> output_size, llvm::ArrayRef<int64_t> input_size, bool align_corners,
-                                 std::optional<double> scales) {
+Value upsample_linear1d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales) {
   return backward(b, grad_output, linear, output_size, input_size, align_corners, {scales});
 }
-
-Value upsample_nearest2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, std::optional<double> scales_h, std::optional<double> scales_w) {
-  return forward(b, self, nearest, output_size, false, {scales_h, scales_w});
-}
-Value upsample_nearest2d_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> output_size, llvm::ArrayRef<int64_t> input_size,
-                                  std::optional<double> scales_h, std::optional<double> scales_w) {
-  return backward(b, grad_output, nearest, output_size, input_size, false, {scales_h, scales_w});
-}
-Value upsample_bilinear2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, bool align_corners, std::optional<double> scales_h,
-                          std::optional<double> scales_w) {
+Value upsample_bilinear2d(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales_h, Number scales_w) {
   return forward(b, self, linear, output_size, align_corners, {scales_h, scales_w});
 }
-Value upsample_bilinear2d_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> output_size, llvm::ArrayRef<int64_t> input_size, bool align_corners,
-                                   std::optional<double> scales_h, std::optional<double> scales_w) {
+Value upsample_bilinear2d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales_h, Number scales_w) {
   return backward(b, grad_output, linear, output_size, input_size, align_corners, {scales_h, scales_w});
 }
-Value upsample_bicubic2d(Builder& b, Value self, llvm::ArrayRef<int64_t> output_size, bool align_corners, std::optional<double> scales_h,
-                         std::optional<double> scales_w) {
+Value upsample_trilinear3d(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales_d, Number scales_h, Number scales_w) {
+  return forward(b, self, linear, output_size, align_corners, {scales_d, scales_h, scales_w});
+}
+Value upsample_trilinear3d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales_d, Number scales_h, Number scales_w) {
+  return backward(b, grad_output, linear, output_size, input_size, align_corners, {scales_d, scales_h, scales_w});
+}
+Value upsample_bicubic2d(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales_h, Number scales_w) {
   return forward(b, self, cubic, output_size, align_corners, {scales_h, scales_w});
 }
-Value upsample_bicubic2d_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> output_size, llvm::ArrayRef<int64_t> input_size, bool align_corners,
-                                  std::optional<double> scales_h, std::optional<double> scales_w) {
+Value upsample_bicubic2d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales_h, Number scales_w) {
   return backward(b, grad_output, cubic, output_size, input_size, align_corners, {scales_h, scales_w});
+}
+Value upsample_nearest1d(Builder& b, Value self, Sizes output_size, Number scales) {
+  return forward(b, self, nearest, output_size, false, {scales});
+}
+Value upsample_nearest1d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, Number scales) {
+  return backward(b, grad_output, nearest, output_size, input_size, false, {scales});
+}
+Value upsample_nearest2d(Builder& b, Value self, Sizes output_size, Number scales_h, Number scales_w) {
+  return forward(b, self, nearest, output_size, false, {scales_h, scales_w});
+}
+Value upsample_nearest2d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, Number scales_h, Number scales_w) {
+  return backward(b, grad_output, nearest, output_size, input_size, false, {scales_h, scales_w});
+}
+Value upsample_nearest3d(Builder& b, Value self, Sizes output_size, Number scales_d, Number scales_h, Number scales_w) {
+  return forward(b, self, nearest, output_size, false, {scales_d, scales_h, scales_w});
+}
+Value upsample_nearest3d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, Number scales_d, Number scales_h, Number scales_w) {
+  return backward(b, grad_output, nearest, output_size, input_size, false, {scales_d, scales_h, scales_w});
+}
+Value _upsample_nearest_exact1d(Builder& b, Value self, Sizes output_size, Number scales) {
+  return forward(b, self, nearest_exact, output_size, false, {scales});
+}
+Value _upsample_nearest_exact1d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, Number scales) {
+  return backward(b, grad_output, nearest_exact, output_size, input_size, false, {scales});
+}
+Value _upsample_nearest_exact2d(Builder& b, Value self, Sizes output_size, Number scales_h, Number scales_w) {
+  return forward(b, self, nearest_exact, output_size, false, {scales_h, scales_w});
+}
+Value _upsample_nearest_exact2d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, Number scales_h, Number scales_w) {
+  return backward(b, grad_output, nearest_exact, output_size, input_size, false, {scales_h, scales_w});
+}
+Value _upsample_nearest_exact3d(Builder& b, Value self, Sizes output_size, Number scales_d, Number scales_h, Number scales_w) {
+  return forward(b, self, nearest_exact, output_size, false, {scales_d, scales_h, scales_w});
+}
+Value _upsample_nearest_exact3d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, Number scales_d, Number scales_h, Number scales_w) {
+  return backward(b, grad_output, nearest_exact, output_size, input_size, false, {scales_d, scales_h, scales_w});
+}
+Value _upsample_bilinear2d_aa(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales_h, Number scales_w) {
+  return forward(b, self, linear_antialiased, output_size, align_corners, {scales_h, scales_w});
+}
+Value _upsample_bilinear2d_aa_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales_h, Number scales_w) {
+  return backward(b, grad_output, linear_antialiased, output_size, input_size, align_corners, {scales_h, scales_w});
+}
+Value _upsample_bicubic2d_aa(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales_h, Number scales_w) {
+  return forward(b, self, cubic_antialiased, output_size, align_corners, {scales_h, scales_w});
+}
+Value _upsample_bicubic2d_aa_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales_h, Number scales_w) {
+  return backward(b, grad_output, cubic_antialiased, output_size, input_size, align_corners, {scales_h, scales_w});
 }
 
 }  // namespace cresset::lowering::aten

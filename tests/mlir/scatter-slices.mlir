@@ -1,9 +1,10 @@
 // Scatters whose window is a whole slice of the input: threads share the window, by its columns or its rows. What makes the updates is computed where they are
-// added. Indices out of range are left out; rows of 100 and 37 columns are no whole vectors.
+// added, but for what is dear and the same for a row. Indices out of range are left out; rows of 100 and 37 columns are no whole vectors.
 // RUN: cresset-run --compare %s
 // RUN: cresset-run --compare --cpu=baseline %s
 // RUN: cresset-run --assembly %s | FileCheck %s
 
+// CHECK: # rows -> f32[9]: exponential
 // CHECK: # scatter -> f32[50x100]: gather, multiply, scatter
 // CHECK-NOT: # rows -> f32[9x100]
 func.func @main(%x: tensor<20x100xf32>, %weight: tensor<9xf32>, %into: tensor<6x5x37xf32>, %by_rows: tensor<6x5x37xf32>, %line: tensor<70x5xf32>, %elements: tensor<70x5xf32>, %part: tensor<50x37xf32>, %less: tensor<9x20xf32>) -> (tensor<50x100xf32>, tensor<6x5x37xf32>, tensor<70x5xf32>, tensor<50x37xf32>) {
@@ -12,7 +13,8 @@ func.func @main(%x: tensor<20x100xf32>, %weight: tensor<9xf32>, %into: tensor<6x
   %at = stablehlo.constant dense<[[4], [-1], [0], [4], [5]]> : tensor<5x1xi64>
   %from = stablehlo.constant dense<[[1], [19], [0], [7], [7], [2], [3], [4], [5]]> : tensor<9x1xi64>
   %taken = "stablehlo.gather"(%x, %from) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 100>}> : (tensor<20x100xf32>, tensor<9x1xi64>) -> tensor<9x100xf32>
-  %weights = stablehlo.broadcast_in_dim %weight, dims = [0] : (tensor<9xf32>) -> tensor<9x100xf32>
+  %scale = stablehlo.exponential %weight : tensor<9xf32>
+  %weights = stablehlo.broadcast_in_dim %scale, dims = [0] : (tensor<9xf32>) -> tensor<9x100xf32>
   %message = stablehlo.multiply %taken, %weights : tensor<9x100xf32>
   %0 = "stablehlo.scatter"(%zero, %to, %message) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):

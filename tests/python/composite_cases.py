@@ -18,7 +18,7 @@ def numbers(*shape, low=-3.0, high=3.0):
     return torch.linspace(low + 0.0173, high - 0.0119, n, dtype=torch.float64)[order].reshape(shape)
 
 
-X, IMAGE, LABELS = numbers(4, 6), numbers(2, 4, 6, 6), torch.tensor([1, 5, 0, 5])
+X, LINE, IMAGE, VOLUME, LABELS = numbers(4, 6), numbers(2, 4, 6), numbers(2, 4, 6, 6), numbers(2, 3, 3, 4, 5), torch.tensor([1, 5, 0, 5])
 ROW, CHANNELS = numbers(6, low=0.5, high=1.5), numbers(4, low=0.5, high=1.5)
 QUERY = numbers(2, 4, 5, 8, low=-1, high=1)
 BETWEEN = numbers(4, 6, low=0.05, high=0.95)
@@ -143,6 +143,15 @@ CASES = {
     "aten.upsample_nearest2d": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0}, {"size": (5, 9)})),
     "aten.upsample_bilinear2d": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "bilinear"}, {"size": (5, 9), "mode": "bilinear", "align_corners": True})),
     "aten.upsample_bicubic2d": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "bicubic"}, {"size": (5, 9), "mode": "bicubic", "align_corners": True})),
+    "aten.upsample_linear1d": ([LINE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "linear"}, {"size": (9,), "mode": "linear", "align_corners": True})),
+    "aten.upsample_trilinear3d": ([VOLUME], calls(F.interpolate, {"scale_factor": 2.0, "mode": "trilinear"}, {"size": (2, 5, 9), "mode": "trilinear", "align_corners": True})),
+    "aten.upsample_nearest1d": ([LINE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "nearest"}, {"size": (9,), "mode": "nearest"})),
+    "aten.upsample_nearest3d": ([VOLUME], calls(F.interpolate, {"scale_factor": 2.0, "mode": "nearest"}, {"size": (2, 5, 9), "mode": "nearest"})),
+    "aten._upsample_nearest_exact1d": ([LINE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "nearest-exact"}, {"size": (9,), "mode": "nearest-exact"})),
+    "aten._upsample_nearest_exact2d": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "nearest-exact"}, {"size": (5, 9), "mode": "nearest-exact"})),
+    "aten._upsample_nearest_exact3d": ([VOLUME], calls(F.interpolate, {"scale_factor": 2.0, "mode": "nearest-exact"}, {"size": (2, 5, 9), "mode": "nearest-exact"})),
+    "aten._upsample_bilinear2d_aa": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "bilinear", "antialias": True}, {"size": (5, 9), "mode": "bilinear", "antialias": True, "align_corners": True})),
+    "aten._upsample_bicubic2d_aa": ([IMAGE], calls(F.interpolate, {"scale_factor": 2.0, "mode": "bicubic", "antialias": True}, {"size": (5, 9), "mode": "bicubic", "antialias": True, "align_corners": True})),
     "aten.linalg_solve_triangular": ([numbers(5, 5, low=-0.5, high=0.5) + 2 * torch.eye(5, dtype=torch.float64), numbers(2, 5, 5)],
                                      calls(torch.linalg.solve_triangular, *({"upper": upper, "left": left, "unitriangular": unit} for upper, left, unit in itertools.product((False, True), repeat=3)))),
     "aten.topk": ([X], calls(torch.topk, {"k": 2}, {"k": 3, "dim": 0}, {"k": 2, "largest": False})),

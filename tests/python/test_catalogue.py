@@ -33,26 +33,26 @@ COMBINATIONS, ELEMENTS = 4, 600  # at most, of an entry in one dtype, and of a s
 LEARNING_RATE = 0.01
 
 # Where the OpInfo is not nn.functional.<name> or <name>: its name, its variant.
+RESIZES = {  # how torch.nn.functional.interpolate calls it, and of how many dimensions
+    **{f"aten.upsample_{mode}{rank}d": (mode, rank) for mode, rank in (("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3))},
+    **{f"aten.{name}{rank}d": (mode, rank) for name, mode in (("upsample_nearest", "nearest"), ("_upsample_nearest_exact", "nearest-exact")) for rank in (1, 2, 3)},
+}
 INFOS = {
+    **{name: [("nn.functional.interpolate", mode)] for name, (mode, _) in RESIZES.items()},
     "aten.linalg_solve_triangular": [("linalg.solve_triangular", "")],
     "aten.log_sigmoid": [("nn.functional.logsigmoid", "")],
     "aten.cross_entropy_loss": [("nn.functional.cross_entropy", "")],
     "aten.convolution": [(f"nn.functional.{name}", "") for name in ("conv1d", "conv2d", "conv_transpose2d")],
     "aten.softmax": [("softmax", ""), ("softmax", "with_dtype")],
     "aten.log_softmax": [("log_softmax", ""), ("log_softmax", "with_dtype")],
-    "aten.upsample_nearest2d": [("nn.functional.interpolate", "nearest")],
-    "aten.upsample_bilinear2d": [("nn.functional.interpolate", "bilinear")],
-    "aten.upsample_bicubic2d": [("nn.functional.interpolate", "bicubic")],
 }
 # Samples that are not the composite: another operator, or one that is random, sparse or changes its arguments.
 UNSUITABLE = {
+    **{name: lambda s, rank=rank: s.input.dim() != rank + 2 for name, (_, rank) in RESIZES.items()},
     "aten.embedding": lambda s: s.kwargs.keys() & {"max_norm", "scale_grad_by_freq", "sparse"},
     "aten.group_norm": lambda s: (s.kwargs.get("weight") is None) != (s.kwargs.get("bias") is None),  # eager's gradient fails
     "aten.scaled_dot_product_attention": lambda s: s.kwargs.get("dropout_p") or s.input.dim() != 4,
     "aten.nll_loss": lambda s: s.input.dim() > 2,
-    "aten.upsample_nearest2d": lambda s: s.input.dim() != 4,
-    "aten.upsample_bilinear2d": lambda s: s.input.dim() != 4,
-    "aten.upsample_bicubic2d": lambda s: s.input.dim() != 4,
 }
 
 
@@ -102,7 +102,7 @@ def sampled(entry, dtype):
             if form in seen or any(not 0 < t.numel() <= ELEMENTS for t in tensors) or UNSUITABLE.get(entry.name, lambda s: False)(sample):
                 continue
             seen.add(form)
-            yield Case(called(info.op, flat, spec), *tensors)
+            yield Case(called(info.op, flat, spec), *(t.contiguous() for t in tensors))  # XLA is given arrays in the order of the text's
             if len(seen) == COMBINATIONS:
                 break
 
@@ -129,6 +129,16 @@ def ctc(dtype):
     for lengths, blank, zero_infinity in (([9, 9], 0, False), ([9, 7], 4, True), ([2, 0], 0, True)):
         yield Case(lambda x, t, n, m, b=blank, z=zero_infinity: torch.ops.aten._ctc_loss.Tensor(x.log_softmax(-1), t, n, m, b, z)[0],
                    torch.randn(9, 2, 5, dtype=dtype), torch.tensor([[1, 1, 3], [3, 2, 0]]), torch.tensor(lengths), torch.tensor([3, 2]))
+
+
+def antialiased(mode):
+    def cases(dtype):
+        if dtype == torch.bfloat16:  # not implemented in PyTorch
+            return
+        for how in ({"scale_factor": 0.4}, {"size": (3, 9)}, {"size": (2, 3), "align_corners": True}):
+            yield Case(lambda x, how=how: F.interpolate(x, mode=mode, antialias=True, **how), torch.randn(2, 3, 5, 6, dtype=dtype))
+
+    return cases
 
 
 def distinct(shape, dtype):
@@ -231,6 +241,7 @@ def networks(kind):
 
 
 CASES = {
+    **{f"aten._upsample_{mode}2d_aa": antialiased(mode) for mode in ("bilinear", "bicubic")},
     **{f"aten.{kind}": networks(kind) for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
     "aten.mkldnn_rnn_layer": layers,
     "aten.nll_loss2d": nll_loss2d,
