@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -20,9 +21,12 @@
 #include "cpu/plan.h"
 #include "cpu/emit/random.h"
 #include "cpu/prepare/simplify.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Support/xxhash.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/arena.h"
+#include "runtime/environment.h"
 #include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
@@ -185,6 +189,24 @@ llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, cons
   return fresh;
 }
 
+// That equal keys are equal code: what an emitter looks at beyond its fusion's content is not in the key. With CRESSET_CHECK_KEYS=1, as in the tests, every kernel is
+// emitted for this, also those that are found.
+llvm::Error check_key(const Fusion& fusion, const std::string& key, const Target& target) {
+  static const bool wanted = is_switched_on("CRESSET_CHECK_KEYS");
+  if (!wanted) return llvm::Error::success();
+  auto emitted = emit_kernel(fusion, Slots(fusion), key, target);
+  if (!emitted) return emitted.takeError();
+  llvm::SmallString<0> code;
+  llvm::raw_svector_ostream out(code);
+  llvm::WriteBitcodeToFile(*emitted->module, out);
+  static std::mutex mutex;
+  static auto* digests = new std::map<std::string, uint64_t>;
+  std::lock_guard lock(mutex);
+  uint64_t digest = llvm::xxh3_64bits(llvm::StringRef(code)), first = digests->insert({key, digest}).first->second;
+  if (digest == first) return llvm::Error::success();
+  return llvm::createStringError("two kernels have one key, but not the same code: " + label_of(fusion));
+}
+
 // A kernel that runs for less than this is shared by all sizes: its compilation takes tens of it.
 constexpr double kShareSeconds = 1e-3;
 // So many that differ in where they read only share their code, too.
@@ -199,6 +221,7 @@ class KernelMaker {
 
   // With `others` that differ in where they begin to read only.
   llvm::Error add(const Fusion& fusion, const std::string& key, bool others) {
+    if (auto error = check_key(fusion, key, target_)) return error;
     auto [known, added] = kernels_.insert({key, nullptr});
     if (!added) return llvm::Error::success();
     auto native = find_kernel(key);

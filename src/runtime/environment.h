@@ -12,4 +12,10 @@ inline bool is_switched_off(const char* variable) {
   return text && std::string_view(text) == "0";
 }
 
+/// Whether the variable is 1, which turns on what is off otherwise.
+inline bool is_switched_on(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text && std::string_view(text) == "1";
+}
+
 }  // namespace cresset

@@ -9,4 +9,5 @@ config.test_format = lit.formats.ShTest(False)
 config.suffixes = [".mlir"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.environ["LIT_OUT"]
+config.environment["CRESSET_CHECK_KEYS"] = "1"
 config.environment["PATH"] = os.pathsep.join([os.environ["CRESSET_BIN"], os.environ["LLVM_BIN"], os.environ["PATH"]])

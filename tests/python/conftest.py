@@ -5,6 +5,7 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 # What is counted as compiled must not depend on what earlier runs left on disk, of which some may have been pruned.
 kernel_cache = tempfile.TemporaryDirectory(prefix="cresset-tests-", ignore_cleanup_errors=True)
 os.environ["CRESSET_CACHE_DIR"] = kernel_cache.name
+os.environ["CRESSET_CHECK_KEYS"] = "1"
 
 import pytest
 import torch
