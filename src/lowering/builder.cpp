@@ -278,20 +278,20 @@ Value Builder::scatter_slices(Value target, int64_t dim, Value index, Value upda
   return scatter(target, reshape(index, {type_of(index).getNumElements(), 1}), updates, numbers, combine, unique);
 }
 // Whether what is here is seen to be the same at all positions along the dimension.
-static bool is_same_along(Value v, int64_t dim) {
+static bool is_same_along(Value v, int64_t dim, int depth = 0) {
   auto shape = shape_of(v);
   if (shape[dim] == 1) return true;
   Operation* op = v.getDefiningOp();
-  if (!op) return false;
+  if (!op || depth > 12) return false;
   if (auto constant = dyn_cast<hlo::ConstantOp>(op)) return isa<SplatElementsAttr>(constant.getValue());
   if (auto broadcast = dyn_cast<hlo::BroadcastInDimOp>(op)) {
     auto from = llvm::find(broadcast.getBroadcastDimensions(), dim);
-    return from == broadcast.getBroadcastDimensions().end() || is_same_along(broadcast.getOperand(), from - broadcast.getBroadcastDimensions().begin());
+    return from == broadcast.getBroadcastDimensions().end() || is_same_along(broadcast.getOperand(), from - broadcast.getBroadcastDimensions().begin(), depth + 1);
   }
   if (auto iota = dyn_cast<hlo::IotaOp>(op)) return int64_t(iota.getIotaDimension()) != dim;
-  if (auto slice = dyn_cast<hlo::SliceOp>(op)) return is_same_along(slice.getOperand(), dim);
+  if (auto slice = dyn_cast<hlo::SliceOp>(op)) return is_same_along(slice.getOperand(), dim, depth + 1);
   bool elementwise = isa<hlo::ConvertOp, hlo::AddOp, hlo::SubtractOp, hlo::MulOp, hlo::CompareOp, hlo::SelectOp, hlo::MaxOp, hlo::MinOp>(op);
-  return elementwise && llvm::all_of(op->getOperands(), [&](Value x) { return shape_of(x) == shape && is_same_along(x, dim); });
+  return elementwise && llvm::all_of(op->getOperands(), [&](Value x) { return shape_of(x) == shape && is_same_along(x, dim, depth + 1); });
 }
 Value Builder::index_of_slices(Value index, int64_t dim) {
   for (int64_t d = 0; d < rank_of(index); ++d)

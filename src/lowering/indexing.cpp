@@ -88,8 +88,8 @@ Values sorted(Builder& b, Value self, int64_t dim, bool descending) {
   return {op.getResult(0), op.getResult(1)};
 }
 
-template <class F>
-Value scatter_along(Builder& b, Value target, int64_t dim, Value index, Value src, F body) {
+// Of numbers, too.
+Value scatter_along(Builder& b, Value target, int64_t dim, Value index, Value src, llvm::function_ref<Value(Value, Value)> body) {
   auto ranked = [&](Value v) { return rank_of(v) == 0 ? b.reshape(v, {1}) : v; };
   Value into = ranked(target);
   return b.reshape(b.scatter_elements(into, wrap(dim, rank_of(into)), ranked(index), ranked(src), body), shape_of(target));

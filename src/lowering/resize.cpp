@@ -57,16 +57,19 @@ Samples cubic(int64_t in, int64_t out, bool align_corners, std::optional<double>
 }
 
 // With a filter as wide as the step between results where that is more than 1 (antialias=True), as PIL does it; `reach`: of the filter.
-Samples antialiased(int64_t in, int64_t out, bool align_corners, std::optional<double> given, double reach, double (*filter)(double distance)) {
+// Positions are rounded to T, as ATen does.
+template <class T>
+Samples antialiased(int64_t in, int64_t out, bool align_corners, std::optional<double> given, T reach, double (*filter)(double distance)) {
   Samples samples;
-  double scale = scale_of(in, out, align_corners, given), width = std::max(scale, 1.0), support = reach * width;
+  T scale = T(scale_of(in, out, align_corners, given)), half = T(0.5), width = std::max(scale, T(1)), support = reach * width;
   int64_t taps = int64_t(std::ceil(support)) * 2 + 1;
   for (int64_t o = 0; o < out; ++o) {
-    double center = scale * (double(o) + 0.5), total = 0;
-    int64_t first = std::max<int64_t>(int64_t(center - support + 0.5), 0), count = std::clamp<int64_t>(std::min(int64_t(center + support + 0.5), in) - first, 0, taps);
+    T center = scale * (T(o) + half);
+    double total = 0;
+    int64_t first = std::max<int64_t>(int64_t(center - support + half), 0), count = std::clamp<int64_t>(std::min(int64_t(center + support + half), in) - first, 0, taps);
     samples.emplace_back();
     for (int64_t k = 0; k < count; ++k) {
-      samples.back().push_back({first + k, filter(std::abs(double(first + k) - center + 0.5) / width)});
+      samples.back().push_back({first + k, filter(std::abs((T(first + k) - center + half) * (1 / width)))});
       total += samples.back().back().weight;
     }
     for (Tap& tap : samples.back()) tap.weight /= total;
@@ -74,11 +77,13 @@ Samples antialiased(int64_t in, int64_t out, bool align_corners, std::optional<d
   }
   return samples;
 }
+template <class T>
 Samples linear_antialiased(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
-  return antialiased(in, out, align_corners, given, 1, [](double x) { return std::max(1 - x, 0.0); });
+  return antialiased<T>(in, out, align_corners, given, 1, [](double x) { return std::max(1 - x, 0.0); });
 }
+template <class T>
 Samples cubic_antialiased(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
-  return antialiased(in, out, align_corners, given, 2, [](double x) { return x < 1 ? cubic_near(-0.5, x) : x < 2 ? cubic_far(-0.5, x) : 0.0; });
+  return antialiased<T>(in, out, align_corners, given, 2, [](double x) { return x < 1 ? cubic_near(-0.5, x) : x < 2 ? cubic_far(-0.5, x) : 0.0; });
 }
 
 // Row o of the matrix holds the weights of result o.
@@ -198,16 +203,16 @@ Value _upsample_nearest_exact3d_backward(Builder& b, Value grad_output, Sizes ou
   return backward(b, grad_output, nearest_exact, output_size, input_size, false, {scales_d, scales_h, scales_w});
 }
 Value _upsample_bilinear2d_aa(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales_h, Number scales_w) {
-  return forward(b, self, linear_antialiased, output_size, align_corners, {scales_h, scales_w});
+  return forward(b, self, element_of(self).isF64() ? linear_antialiased<double> : linear_antialiased<float>, output_size, align_corners, {scales_h, scales_w});
 }
 Value _upsample_bilinear2d_aa_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales_h, Number scales_w) {
-  return backward(b, grad_output, linear_antialiased, output_size, input_size, align_corners, {scales_h, scales_w});
+  return backward(b, grad_output, element_of(grad_output).isF64() ? linear_antialiased<double> : linear_antialiased<float>, output_size, input_size, align_corners, {scales_h, scales_w});
 }
 Value _upsample_bicubic2d_aa(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales_h, Number scales_w) {
-  return forward(b, self, cubic_antialiased, output_size, align_corners, {scales_h, scales_w});
+  return forward(b, self, element_of(self).isF64() ? cubic_antialiased<double> : cubic_antialiased<float>, output_size, align_corners, {scales_h, scales_w});
 }
 Value _upsample_bicubic2d_aa_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales_h, Number scales_w) {
-  return backward(b, grad_output, cubic_antialiased, output_size, input_size, align_corners, {scales_h, scales_w});
+  return backward(b, grad_output, element_of(grad_output).isF64() ? cubic_antialiased<double> : cubic_antialiased<float>, output_size, input_size, align_corners, {scales_h, scales_w});
 }
 
 }  // namespace cresset::lowering::aten

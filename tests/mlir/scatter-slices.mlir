@@ -1,5 +1,6 @@
-// Scatters whose window is a whole slice of the input: threads share the window, by its columns or its rows. What makes the updates is computed where they are
-// added, but for what is dear and the same for a row. Indices out of range are left out; rows of 100 and 37 columns are no whole vectors.
+// Scatters whose window is a whole slice of the input: threads share the window, by its columns or its rows, or slices of an input that is large beside the
+// updates. What makes the updates is computed where they are added, but for what is dear and the same for a row. Indices out of range are left out; rows of 100
+// and 37 columns are no whole vectors.
 // RUN: cresset-run --compare %s
 // RUN: cresset-run --compare --cpu=baseline %s
 // RUN: cresset-run --assembly %s | FileCheck %s
@@ -7,7 +8,7 @@
 // CHECK: # rows -> f32[9]: exponential
 // CHECK: # scatter -> f32[50x100]: gather, multiply, scatter
 // CHECK-NOT: # rows -> f32[9x100]
-func.func @main(%x: tensor<20x100xf32>, %weight: tensor<9xf32>, %into: tensor<6x5x37xf32>, %by_rows: tensor<6x5x37xf32>, %line: tensor<70x5xf32>, %elements: tensor<70x5xf32>, %part: tensor<50x37xf32>, %less: tensor<9x20xf32>) -> (tensor<50x100xf32>, tensor<6x5x37xf32>, tensor<70x5xf32>, tensor<50x37xf32>) {
+func.func @main(%x: tensor<20x100xf32>, %weight: tensor<9xf32>, %into: tensor<6x5x37xf32>, %by_rows: tensor<6x5x37xf32>, %line: tensor<70x5xf32>, %elements: tensor<70x5xf32>, %part: tensor<50x37xf32>, %less: tensor<9x20xf32>, %few: tensor<4x100xf32>, %many: tensor<9x100xf32>) -> (tensor<50x100xf32>, tensor<6x5x37xf32>, tensor<70x5xf32>, tensor<50x37xf32>, tensor<4x100xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<50x100xf32>
   %to = stablehlo.constant dense<[[3], [-1], [49], [3], [0], [50], [7], [3], [49]]> : tensor<9x1xi64>
   %at = stablehlo.constant dense<[[4], [-1], [0], [4], [5]]> : tensor<5x1xi64>
@@ -36,5 +37,10 @@ func.func @main(%x: tensor<20x100xf32>, %weight: tensor<9xf32>, %into: tensor<6x
     %c = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %c : tensor<f32>
   }) : (tensor<50x37xf32>, tensor<9x1xi64>, tensor<9x20xf32>) -> tensor<50x37xf32>
-  return %0, %1, %2, %3 : tensor<50x100xf32>, tensor<6x5x37xf32>, tensor<70x5xf32>, tensor<50x37xf32>
+  %4 = "stablehlo.scatter"(%few, %to, %many) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<4x100xf32>, tensor<9x1xi64>, tensor<9x100xf32>) -> tensor<4x100xf32>
+  return %0, %1, %2, %3, %4 : tensor<50x100xf32>, tensor<6x5x37xf32>, tensor<70x5xf32>, tensor<50x37xf32>, tensor<4x100xf32>
 }

@@ -27,6 +27,7 @@ class ScatterEmitter {
     side_by_side_ = !dims_.getInputBatchingDims().empty() && dims_.getInputBatchingDims()[0] == 0 && dims_.getScatterIndicesBatchingDims()[0] == 0 && dims_.getIndexVectorDim() != 0 && rank > 1;
     whole_slices_ = !window_.empty() && llvm::all_of(llvm::zip(windowed_, window_), [&](auto d) { return std::get<1>(d) == input_[std::get<0>(d)] && !is_indexed(std::get<0>(d)); });
     if (!side_by_side_ && whole_slices_) shares_ = std::clamp<int64_t>(product(window_) / kSmallestShare, 1, 8);
+    by_ranges_ = shares_ > 1 && llvm::is_contained(dims_.getInsertedWindowDims(), 0) && is_indexed(0) && product(input_) > 2 * product(update.getShape());
     c_.kernel.tasks = side_by_side_ ? input_[0] : shares_;
     c_.kernel.cost = 4.0 * product(input_) + (c_.kernel.tasks > 1 ? 8.0 * product(update.getShape()) : 0);
   }
@@ -44,7 +45,12 @@ class ScatterEmitter {
         if (!whole_slices_) return each();
         Indices first;
         for (IR i : start) first.push_back({i, 0, 1});
-        k_.when(is_inside(first), each);
+        IR ours = is_inside(first);
+        if (by_ranges_) {
+          auto [begin, end] = share(task, input_[0], 1);
+          ours = b_.CreateAnd(ours, b_.CreateAnd(b_.CreateICmpSGE(start[0], begin), b_.CreateICmpSLT(start[0], end)));
+        }
+        k_.when(ours, each);
       });
     });
   }
@@ -64,11 +70,12 @@ class ScatterEmitter {
   void in_window(IR task, const std::function<void(const Indices&, int lanes)>& body) {
     ArrayRef<int64_t> rows = whole_rows_ ? ArrayRef(window_).drop_back() : ArrayRef(window_);
     bool by_rows = product(rows) > 1 || !whole_rows_;
-    auto [first, last] = by_rows ? share(task, product(rows), 1) : std::pair(k_.i64(0), k_.i64(1));
+    auto part = [&](int64_t size, int64_t vector) { return by_ranges_ ? std::pair(k_.i64(0), k_.i64(size)) : share(task, size, vector); };
+    auto [first, last] = by_rows ? part(product(rows), 1) : std::pair(k_.i64(0), k_.i64(1));
     k_.loop(first, last, [&](IR row) {
       Indices at = delinearise(k_, rows, row);
       if (!whole_rows_) return body(at, 1);
-      auto [begin, end] = by_rows ? std::pair(k_.i64(0), k_.i64(window_.back())) : share(task, window_.back(), k_.target.lanes);
+      auto [begin, end] = by_rows ? std::pair(k_.i64(0), k_.i64(window_.back())) : part(window_.back(), k_.target.lanes);
       k_.along(b_.CreateSub(end, begin), k_.target.lanes, [&, begin = begin](IR column, int lanes) {
         at.push_back({k_.add(begin, column), lanes > 1 ? 1 : 0, lanes});
         body(at, lanes);
@@ -83,7 +90,7 @@ class ScatterEmitter {
       auto e = c_.elements(lanes);
       for (auto [from, to] : llvm::zip(op_.getInputs(), op_.getResults())) k_.store(element(to), e.emit(from, at), c_.buffer(to), e.offset(input_, at).base, lanes);
     };
-    if (shares_ > 1) {
+    if (shares_ > 1 && !by_ranges_) {
       SmallVector<int64_t> places(input_);
       for (int64_t d : windowed_) places[d] = 1;
       k_.loop(k_.i64(0), k_.i64(product(places)), [&](IR place) {
@@ -96,9 +103,14 @@ class ScatterEmitter {
       return;
     }
     int64_t elements = product(input_);
-    k_.along(k_.i64(side_by_side_ ? elements / input_[0] : elements), k_.target.lanes, [&](IR i, int lanes) {
+    IR begin = k_.i64(0), count = k_.i64(side_by_side_ ? elements / input_[0] : elements);
+    if (by_ranges_) {
+      auto [first, last] = share(task, input_[0], 1);
+      begin = k_.mul(first, elements / input_[0]), count = b_.CreateSub(k_.mul(last, elements / input_[0]), begin);
+    }
+    k_.along(count, k_.target.lanes, [&](IR i, int lanes) {
       Indices at(input_.size(), constant_index(k_, 0));
-      if (!at.empty()) at.back() = {i, lanes > 1 ? 1 : 0, lanes};
+      if (!at.empty()) at.back() = {k_.add(begin, i), lanes > 1 ? 1 : 0, by_ranges_ ? 1 : lanes};
       if (side_by_side_) at.front() = {task, 0, 1};
       copy(at, lanes);
     });
@@ -160,6 +172,7 @@ class ScatterEmitter {
   bool side_by_side_ = false;                          // each task has its own part of the input
   bool whole_slices_ = false;                          // the window is all of the input but where the indices say
   int64_t shares_ = 1;                                 // of such a window, one for each task
+  bool by_ranges_ = false;                             // or of the input's slices, where copying them is most of the work: what is side by side belongs to one task
 };
 
 }  // namespace
