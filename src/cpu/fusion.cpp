@@ -152,7 +152,7 @@ class Fuser {
 
   void place_expression(Operation* op, ArrayRef<Use> uses, bool escapes) {
     // Operations that only move elements cost nothing where they are used, however often that is.
-    bool free = is_view(op) || is_splat(op) || is_position(op);
+    bool free = is_view(op) || is_splat(op) || is_position(op) || llvm::any_of(uses, [&](const Use& u) { return is_read_converted(op, u); });
     if (free && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
       for (const Use& u : uses) join(op, *u.fusion, role_in(op, uses, *u.fusion).value_or(Fusion::Inline));
       evaluations_[op] = evaluations(uses);
@@ -229,10 +229,23 @@ class Fuser {
   }
   static bool has_epilogue(const Fusion& fusion) { return fusion.product && fusion.roles.size() > 1 && !fusion.shape.empty(); }
   // The product's own operands and the views they are seen through.
-  bool feeds_product(Operation* op, const Fusion& fusion) {
-    return op == fusion.product || (is_view(op) && llvm::any_of(op->getUsers(), [&](Operation* user) { return fusion.roles.contains(user) && feeds_product(user, fusion); }));
+  static bool feeds_product(Operation* op, const Fusion& fusion) {
+    return op == fusion.product || ((is_view(op) || isa<ConvertOp>(op)) && llvm::any_of(op->getUsers(), [&](Operation* user) { return fusion.roles.contains(user) && feeds_product(user, fusion); }));
   }
 
+  // Whether a product does this conversion where it reads an operand: of bytes to wider numbers, and of what a caller gives in half as many bits, which leaves less to be read; of a
+  // caller's f32 to bf16, as weights under autocast, for as many rows as read it about twice.
+  static bool is_read_converted(Operation* op, const Use& use) {
+    constexpr int64_t kMostRows = 1536;
+    auto convert = dyn_cast<ConvertOp>(op);
+    if (!convert || !isa_and_nonnull<DotGeneralOp>(use.fusion->product) || !feeds_product(use.user, *use.fusion)) return false;
+    Type from = element(convert.getOperand()), to = element(convert);
+    if (is_byte(from)) return isa<FloatType>(to) || (isa<IntegerType>(to) && to.getIntOrFloatBitWidth() > 8);
+    Value base = convert.getOperand();
+    while (base.getDefiningOp() && is_view(base.getDefiningOp())) base = base.getDefiningOp()->getOperand(0);
+    if (!isa<BlockArgument>(base)) return false;
+    return from.isF32() ? to.isBF16() && product_shape(use.fusion->product)->rows <= kMostRows : (from.isBF16() || from.isF16()) && to.isF32();
+  }
   // Whether the kernel computes `op` as part of its user.
   bool takes_inline(const Use& use, Operation* op) {
     if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) return is_in_columns(op, *use.fusion);
@@ -245,7 +258,7 @@ class Fuser {
       case Fusion::Attention:
       case Fusion::AttentionGradient:
         if (isa<PadOp>(use.user) && use.operand == 1) return is_splat(op);
-        return is_view(op) && (use.user != use.fusion->product || reads_window(use.user, use.operand)) && feeds_product(use.user, *use.fusion) && is_strided(op, *use.fusion);
+        return (is_view(op) || is_read_converted(op, use)) && (use.user != use.fusion->product || reads_window(use.user, use.operand)) && feeds_product(use.user, *use.fusion) && is_strided(op, *use.fusion);
       case Fusion::Composite: return isa<ReshapeOp>(op);
       case Fusion::Window:
         return isa<IotaOp>(op) || is_same_bytes(op);
@@ -282,11 +295,11 @@ class Fuser {
   bool is_strided(Operation* op, const Fusion& fusion) {
     auto reaches = [&](Value v) {
       Operation* maker = v.getDefiningOp();
-      while (maker && maker != op && fusion.roles.contains(maker) && is_view(maker)) maker = maker->getOperand(0).getDefiningOp();
+      while (maker && maker != op && fusion.roles.contains(maker) && (is_view(maker) || isa<ConvertOp>(maker))) maker = maker->getOperand(0).getDefiningOp();
       return maker == op;
     };
     auto is_base = [&](Value v) { return v == op->getOperand(0); };
-    return llvm::all_of(fusion.product->getOperands(), [&](Value v) { return !reaches(v) || view_of(v, is_base); });
+    return llvm::all_of(fusion.product->getOperands(), [&](Value v) { return !reaches(v) || view_of(v, is_base, isa<DotGeneralOp>(fusion.product)); });
   }
 
   bool is_aligned_reader(const Fusion& fusion, ArrayRef<Use> uses) {
@@ -443,7 +456,7 @@ std::optional<ProductShape> product_shape(Operation* op) {
 }
 
 // Of lengthened values, beyond the end as well.
-static std::optional<View> unbounded_view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) {
+static std::optional<View> unbounded_view_of(Value v, llvm::function_ref<bool(Value)> is_buffer, bool converts) {
   auto type = shaped(v);
   if (is_buffer(v)) {
     View view{v, 0, SmallVector<int64_t>(type.getShape()), SmallVector<int64_t>(type.getRank(), 1)};
@@ -451,8 +464,9 @@ static std::optional<View> unbounded_view_of(Value v, llvm::function_ref<bool(Va
     return view;
   }
   Operation* op = v.getDefiningOp();
+  if (converts && isa_and_nonnull<ConvertOp>(op)) return unbounded_view_of(op->getOperand(0), is_buffer, false);
   if (!op || !is_view(op)) return std::nullopt;
-  auto inner = unbounded_view_of(op->getOperand(0), is_buffer);
+  auto inner = unbounded_view_of(op->getOperand(0), is_buffer, converts);
   if (!inner) return std::nullopt;
   View view{inner->base, inner->offset, SmallVector<int64_t>(type.getShape()), SmallVector<int64_t>(type.getRank(), 0)};
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
@@ -491,8 +505,8 @@ static std::optional<View> unbounded_view_of(Value v, llvm::function_ref<bool(Va
   return view;
 }
 
-std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer) {
-  auto view = unbounded_view_of(v, is_buffer);
+std::optional<View> view_of(Value v, llvm::function_ref<bool(Value)> is_buffer, bool converts) {
+  auto view = unbounded_view_of(v, is_buffer, converts);
   if (!view) return view;
   int64_t last = view->offset;
   for (auto [size, stride] : llvm::zip(view->shape, view->strides)) last += (size - 1) * stride;

@@ -51,8 +51,8 @@ struct Fusion {
   llvm::SetVector<mlir::Value> outputs, inputs;   ///< buffers written and read
 };
 
-/// The view of `v` in terms of a value that `is_buffer`; no value if some step can't be expressed by strides.
-std::optional<View> view_of(mlir::Value v, llvm::function_ref<bool(mlir::Value)> is_buffer);
+/// The view of `v` in terms of a value that `is_buffer`; no value if some step can't be expressed by strides. With `converts`, elements may be converted on the way, once.
+std::optional<View> view_of(mlir::Value v, llvm::function_ref<bool(mlir::Value)> is_buffer, bool converts = false);
 
 /// Rows and columns that a product's result, or what its epilogue writes, amounts to; columns are neighbours in memory.
 struct ProductShape {

@@ -13,7 +13,7 @@ namespace {
 
 const std::string kAvx2 = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt";
 const std::string kAvx512 = "+avx512f,+avx512bw,+avx512dq,+avx512vl,-prefer-256-bit";
-const std::string kPairs = ",+avx512bf16", kTiles = kPairs + ",+amx-tile,+amx-bf16";
+const std::string kBytes = ",+avx512vnni", kPairs = ",+avx512bf16", kTiles = kPairs + ",+amx-tile,+amx-bf16";
 
 bool request_tiles() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
@@ -39,6 +39,8 @@ std::string lacking(const Machine& machine) {
   return llvm::join(features, "");
 }
 
+bool multiplies_bytes(const Target& target) { return llvm::StringRef(target.features).contains("+avx512vnni"); }
+
 llvm::Expected<Target> select_instructions(const std::string& name, const Machine& machine) {
   auto variable = [](const char* name) {
     const char* value = std::getenv(name);
@@ -50,12 +52,13 @@ llvm::Expected<Target> select_instructions(const std::string& name, const Machin
   bool tiles = avx512 && has(machine, kTiles) && (wanted.empty() || wanted == "amx") && machine.grants_tiles();
   if (wanted.empty()) wanted = tiles ? "amx" : avx512 ? "avx512" : avx2 ? "avx2" : "baseline";
 
+  std::string bytes = avx512 && has(machine, kBytes) ? kBytes : "";
   std::string emulated = variable("CRESSET_BF16_DOT");
   auto bf16_dot = emulated == "pairs" || emulated == "tiles" ? Target::Emulated : Target::None;
-  if (wanted == "amx" && tiles) return Target{wanted, machine.cpu, lacks + kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true};
+  if (wanted == "amx" && tiles) return Target{wanted, machine.cpu, lacks + kAvx2 + "," + kAvx512 + kTiles + bytes, 16, 32, Target::Native, true};
   if (wanted == "avx512" && avx512) {
     bool pairs = has(machine, kPairs) && bf16_dot == Target::None;
-    return Target{wanted, machine.cpu, lacks + kAvx2 + "," + kAvx512 + (pairs ? kPairs : ""), 16, 32, pairs ? Target::Native : bf16_dot, emulated == "tiles"};
+    return Target{wanted, machine.cpu, lacks + kAvx2 + "," + kAvx512 + (pairs ? kPairs : "") + bytes, 16, 32, pairs ? Target::Native : bf16_dot, emulated == "tiles"};
   }
   if (wanted == "avx2" && avx2) return Target{wanted, avx512 ? "haswell" : machine.cpu, lacks + kAvx2 + ",-avx512f", 8, 16, bf16_dot, emulated == "tiles"};
   if (wanted == "wide") return Target{wanted, avx512 ? "haswell" : machine.cpu, avx2 ? lacks + kAvx2 + ",-avx512f" : lacks, 16, 32, bf16_dot, emulated == "tiles"};
@@ -77,14 +80,14 @@ const Machine& host() {
 
 llvm::Expected<Target> select_target(const std::string& name, const Machine& machine) {
   auto target = select_instructions(name, machine);
-  if (target) target->l1 = machine.l1;
+  if (target) target->l1 = machine.l1, target->byte_dot = multiplies_bytes(*target);
   return target;
 }
 
 llvm::Expected<Target> describe_target(const std::string& name) {
   constexpr int64_t kL1 = 48 << 10;  // of both
-  if (name == "amx") return Target{name, "sapphirerapids", kAvx2 + "," + kAvx512 + kTiles, 16, 32, Target::Native, true, kL1};
-  if (name == "avx512") return Target{name, "znver5", kAvx2 + "," + kAvx512 + kPairs, 16, 32, Target::Native, false, kL1};
+  if (name == "amx") return Target{name, "sapphirerapids", kAvx2 + "," + kAvx512 + kTiles + kBytes, 16, 32, Target::Native, true, kL1, true};
+  if (name == "avx512") return Target{name, "znver5", kAvx2 + "," + kAvx512 + kPairs + kBytes, 16, 32, Target::Native, false, kL1, true};
   if (name == "avx2") return Target{name, "haswell", kAvx2 + ",-avx512f", 8, 16};
   return select_target(name);
 }

@@ -102,6 +102,14 @@ Layouts mv(const at::Tensor& self, const at::Tensor& vec) {
   auto result = at::empty({self.size(0)}, meta(self).options());
   return of(at::meta::addmv(result, meta(self), meta(vec), 0, 1));
 }
+Layouts _int_mm(const at::Tensor& self, const at::Tensor& mat2) {
+  TORCH_CHECK(self.dim() == 2, "_int_mm: Expected self to be of dimension 2 but got ", self.dim());
+  TORCH_CHECK(mat2.dim() == 2, "_int_mm: Expected mat2 to be of dimension 2 but got ", mat2.dim());
+  TORCH_CHECK(self.size(1) == mat2.size(0), "_int_mm: self.size(1) needs to match mat2.size(0) but got ", self.size(1), " and ", mat2.size(0));
+  TORCH_CHECK(self.scalar_type() == at::kChar || self.scalar_type() == at::kByte, "_int_mm: Expected self dtype to be int8 or uint8 but got ", self.scalar_type());
+  TORCH_CHECK(mat2.scalar_type() == at::kChar, "_int_mm: Expected mat2 dtype to be of type int8 but got ", mat2.scalar_type());
+  return {contiguous({self.size(0), mat2.size(1)}, at::kInt)};
+}
 // Dense: the CPU's rows begin at multiples of 16 bytes, which only kernels of other devices need.
 Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& offs, const std::optional<at::Tensor>& bias,
                     std::optional<at::ScalarType> out_dtype) {

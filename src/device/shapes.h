@@ -38,6 +38,7 @@ Layouts log_sigmoid_forward(const at::Tensor& self);
 Layouts huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t reduction, double delta);
 Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype);
 Layouts mv(const at::Tensor& self, const at::Tensor& vec);
+Layouts _int_mm(const at::Tensor& self, const at::Tensor& mat2);
 Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& offs, const std::optional<at::Tensor>& bias,
                     std::optional<at::ScalarType> out_dtype);
 /// Of matrices whose columns are dense, as LAPACK leaves them.

@@ -19,6 +19,12 @@ Value rows(Builder& b, Value v, int64_t columns) {
 }  // namespace
 
 Value mm(Builder& b, Value self, Value mat2) { return b.matmul(self, mat2); }
+// dot_general wants operands of one type: a mixed pair is widened, which costs kernels that multiply bytes nothing.
+Value _int_mm(Builder& b, Value self, Value mat2) {
+  mlir::Type wide = b.result_element();
+  if (element_of(self) != element_of(mat2)) self = b.convert(self, wide), mat2 = b.convert(mat2, wide);
+  return b.matmul(self, mat2, false, false, wide);
+}
 Value bmm(Builder& b, Value self, Value mat2) { return b.matmul(self, mat2); }
 // Of matrices whose leading dimensions are broadcast.
 Value linalg_solve_triangular(Builder& b, Value self, Value B, bool upper, bool left, bool unitriangular) {

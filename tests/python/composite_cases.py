@@ -21,6 +21,7 @@ def numbers(*shape, low=-3.0, high=3.0):
 X, LINE, IMAGE, VOLUME, LABELS = numbers(4, 6), numbers(2, 4, 6), numbers(2, 4, 6, 6), numbers(2, 3, 3, 4, 5), torch.tensor([1, 5, 0, 5])
 ROW, CHANNELS = numbers(6, low=0.5, high=1.5), numbers(4, low=0.5, high=1.5)
 QUERY = numbers(2, 4, 5, 8, low=-1, high=1)
+BYTES = torch.arange(-128, 128, 7, dtype=torch.int8)[:35].reshape(5, 7)
 BETWEEN = numbers(4, 6, low=0.05, high=0.95)
 
 
@@ -128,6 +129,7 @@ CASES = {
     "aten.dropout": ([X], calls(F.dropout, {"p": 0.25}, {"p": 0.75})),
     "aten.linear": ([X, numbers(5, 6), numbers(5)], [F.linear, lambda x, w, b: F.linear(x, w) * b]),
     "aten.mm": ([X, numbers(6, 5)], [torch.mm]),
+    "aten._int_mm": ([BYTES, (BYTES.t() + 3).contiguous()], [torch._int_mm]),
     "aten.bmm": ([numbers(2, 3, 4), numbers(2, 4, 5)], [torch.bmm]),
     "aten._grouped_mm": ([numbers(16, 8, low=-1, high=1), numbers(3, 8, 16, low=-1, high=1), torch.tensor([5, 5, 16], dtype=torch.int32)],
                          [grouped_mm]),

@@ -240,6 +240,11 @@ def networks(kind):
     return cases
 
 
+def bytes_(dtype):
+    for kind in (torch.int8, torch.uint8):
+        yield Case(torch._int_mm, torch.randint(0, 256, (5, 9)).to(kind), torch.randint(-128, 128, (9, 6), dtype=torch.int8))
+
+
 CASES = {
     **{f"aten._upsample_{mode}2d_aa": antialiased(mode) for mode in ("bilinear", "bicubic")},
     **{f"aten.{kind}": networks(kind) for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
@@ -251,6 +256,7 @@ CASES = {
     "aten.instance_norm": normalised(lambda x, m, v, w, b, own: F.instance_norm(x, m, v, w, b, use_input_stats=own), (3, 6, 4)),
     "aten.scaled_dot_product_attention": attention,
     "aten._grouped_mm": experts,
+    "aten._int_mm": bytes_,
     "aten.ctc_loss": ctc,
     "aten.topk": ordered(torch.topk, {"k": 2}, {"k": 3, "dim": 1}, {"k": 2, "largest": False}),
     "aten.sort": ordered(torch.sort, {}, {"dim": 1}, {"descending": True}, {"stable": True}),

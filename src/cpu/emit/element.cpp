@@ -448,18 +448,6 @@ IRs ElementEmitter::region(Block& block, ArrayRef<IR> arguments) {
 
 //===-- Arithmetic ------------------------------------------------------------------------------------------------===//
 
-IR ElementEmitter::emit_convert(Type from, Type to, IR v) {
-  auto& b = k_.b;
-  auto* type = v->getType()->getWithNewType(k_.compute_type(to));
-  if (to.isInteger(1))
-    return is_float(from) ? b.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
-  if (is_float(from) && is_float(to)) return k_.round(to, b.CreateFPCast(v, type));
-  if (is_float(to) && from.isInteger(1)) return b.CreateSelect(v, llvm::ConstantFP::get(type, 1), llvm::ConstantFP::get(type, 0));
-  if (is_float(to)) return k_.round(to, is_unsigned(from) ? b.CreateUIToFP(v, type) : b.CreateSIToFP(v, type));
-  if (is_float(from)) return emit_integer(k_, v, type, !is_unsigned(to));
-  return is_unsigned(from) ? b.CreateZExtOrTrunc(v, type) : b.CreateSExtOrTrunc(v, type);
-}
-
 namespace {
 
 IR integer_division(KernelEmitter& k, Type type, IR x, IR y, bool remainder) {
@@ -589,7 +577,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
         return is_unsigned(type) ? positive : b.CreateOr(positive, b.CreateSExt(b.CreateICmpSLT(in[0], constant(0)), in[0]->getType()));
       })
       .Case([&](IsFiniteOp) { return b.CreateFCmpOLT(unary(llvm::Intrinsic::fabs), constant(std::numeric_limits<double>::infinity())); })
-      .Case([&](ConvertOp) { return emit_convert(type, element(op->getResult(0)), in[0]); })
+      .Case([&](ConvertOp) { return emit_convert(k_, type, element(op->getResult(0)), in[0]); })
       .Case([&](BitcastConvertOp) {
         Type to = element(op->getResult(0));
         return k_.from_memory(to, b.CreateBitCast(k_.to_memory(type, in[0]), in[0]->getType()->getWithNewType(k_.memory_type(to))));

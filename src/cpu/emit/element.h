@@ -74,7 +74,6 @@ class ElementEmitter {
   IR emit_gather(mlir::stablehlo::GatherOp op, const Indices& at);
   IR emit_dynamic_update(mlir::stablehlo::DynamicUpdateSliceOp op, const Indices& at);
   IR emit_random_bits(mlir::stablehlo::CompositeOp op, const Indices& at);
-  IR emit_convert(mlir::Type from, mlir::Type to, IR v);
   Indices through_reshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, const Indices& at);
   Index times(const Index& x, int64_t factor);
   IR as_lanes(const Index& x);

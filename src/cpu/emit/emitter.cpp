@@ -156,9 +156,6 @@ IR KernelEmitter::narrowed(IR v, llvm::Type* to) {
   b.clearFastMathFlags();
   return b.CreateFPTrunc(v, v->getType()->getWithNewType(to));
 }
-// The same as rounded_to_bf16() by the instruction, which makes denormals 0.
-IR KernelEmitter::converted_to_bf16(IR v) { return b.CreateBitCast(narrowed(v, b.getBFloatTy()), v->getType()->getWithNewType(b.getInt16Ty())); }
-
 // A vector whose lanes fill registers of AVX-512, as these.
 static IRs by_sixteens(llvm::IRBuilder<>& b, IR v) {
   IRs parts;
@@ -168,6 +165,16 @@ static IRs by_sixteens(llvm::IRBuilder<>& b, IR v) {
     parts.push_back(b.CreateShuffleVector(v, part));
   }
   return parts;
+}
+
+// The same as rounded_to_bf16() by the instruction, which makes denormals 0; where two registers become one, by the one that does that.
+IR KernelEmitter::converted_to_bf16(IR v) {
+  auto* type = v->getType()->getWithNewType(b.getInt16Ty());
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  if (!vector || vector->getNumElements() % 32) return b.CreateBitCast(narrowed(v, b.getBFloatTy()), type);
+  IRs parts = by_sixteens(b, v), results;
+  for (size_t i = 0; i < parts.size(); i += 2) results.push_back(b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_cvtne2ps2bf16_512, {}, {parts[i + 1], parts[i]}));
+  return b.CreateBitCast(results.size() == 1 ? results[0] : concatenate(results), type);
 }
 
 IR KernelEmitter::any_denormal(IR v) {
@@ -254,7 +261,7 @@ IR KernelEmitter::mask(IR lanes, mlir::Type t) {
   int count = int(llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements());
   if (target.lanes != 8) return b.CreateSExt(lanes, vector(b.getInt32Ty(), count));  // AVX-512 has registers for them
   // LLVM would otherwise keep them in fewer bits and widen them again in every round of a loop; it does not see through the empty instruction.
-  auto* type = vector(b.getIntNTy(unsigned(element_bytes(t)) * 8), count);
+  auto* type = vector(b.getIntNTy(unsigned(std::max<int64_t>(element_bytes(t), 4)) * 8), count);  // of fewer bits they fill no register
   return b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=x,0", false), {b.CreateSExt(lanes, type)});
 }
 
@@ -325,10 +332,11 @@ IR KernelEmitter::fold_each(IRs vectors, int lanes, llvm::function_ref<IR(IR, IR
   return b.CreateShuffleVector(vectors[0], order);
 }
 
+IR KernelEmitter::plus(IR x, IR y) { return x->getType()->isFPOrFPVectorTy() ? b.CreateFAdd(x, y) : b.CreateAdd(x, y); }
 IRs KernelEmitter::sums_of(llvm::ArrayRef<IR> vectors, int lanes) {
   IRs result;
   for (; !vectors.empty(); vectors = vectors.drop_front(std::min<size_t>(lanes, vectors.size()))) {
-    IR sums = fold_each(IRs(vectors.take_front(lanes)), lanes, [&](IR x, IR y) { return b.CreateFAdd(x, y); });
+    IR sums = fold_each(IRs(vectors.take_front(lanes)), lanes, [&](IR x, IR y) { return plus(x, y); });
     if (!sums->getType()->isVectorTy()) result.push_back(sums);
     else for (size_t i = 0; i < std::min<size_t>(lanes, vectors.size()); ++i) result.push_back(b.CreateExtractElement(sums, i));
   }

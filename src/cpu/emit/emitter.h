@@ -122,7 +122,8 @@ class KernelEmitter {
   IR fold(IR vector, int lanes, llvm::function_ref<IR(IR, IR)> combine);
   /// The same for up to `lanes` vectors, which share instructions, as a vector with a lane for each.
   IR fold_each(IRs vectors, int lanes, llvm::function_ref<IR(IR, IR)> combine);
-  /// The sum of each vector's lanes, which are floats.
+  IR plus(IR x, IR y);  ///< of floats or integers
+  /// The sum of each vector's lanes.
   IRs sums_of(llvm::ArrayRef<IR> vectors, int lanes);
   /// Of two vectors that follow each other, as a vector: the elements from `first` (0 or 1) on that are two apart.
   IR every_second(IR low, IR high, int first);

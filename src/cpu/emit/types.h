@@ -14,6 +14,7 @@ inline mlir::RankedTensorType shaped(mlir::Value v) { return mlir::cast<mlir::Ra
 inline mlir::Type element(mlir::Value v) { return shaped(v).getElementType(); }
 /// bool as well.
 inline bool is_unsigned(mlir::Type t) { return t.isUnsignedInteger() || t.isInteger(1); }
+inline bool is_byte(mlir::Type t) { return mlir::isa<mlir::IntegerType>(t) && t.getIntOrFloatBitWidth() == 8; }
 inline int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 inline int64_t round_up(int64_t x, int64_t to) { return ceil_div(x, to) * to; }
 /// Of n, as many equal parts as are at most `most` each, and multiples of `unit`.

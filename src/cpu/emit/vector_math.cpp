@@ -355,4 +355,16 @@ IR emit_integer(KernelEmitter& k, IR x, llvm::Type* to, bool is_signed) {
   return f.select(is_beyond, llvm::ConstantInt::get(to, last), k.b.CreateTrunc(result, to));
 }
 
+IR emit_convert(KernelEmitter& k, mlir::Type from, mlir::Type to, IR v) {
+  auto& b = k.b;
+  auto* type = v->getType()->getWithNewType(k.compute_type(to));
+  if (to.isInteger(1))
+    return is_float(from) ? b.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+  if (is_float(from) && is_float(to)) return k.round(to, b.CreateFPCast(v, type));
+  if (is_float(to) && from.isInteger(1)) return b.CreateSelect(v, llvm::ConstantFP::get(type, 1), llvm::ConstantFP::get(type, 0));
+  if (is_float(to)) return k.round(to, is_unsigned(from) ? b.CreateUIToFP(v, type) : b.CreateSIToFP(v, type));
+  if (is_float(from)) return emit_integer(k, v, type, !is_unsigned(to));
+  return is_unsigned(from) ? b.CreateZExtOrTrunc(v, type) : b.CreateSExtOrTrunc(v, type);
+}
+
 }  // namespace cresset::cpu

@@ -36,5 +36,7 @@ IR emit_power(KernelEmitter& k, IR x, IR y);
 IR emit_remainder(KernelEmitter& k, IR x, IR y);
 /// x without its fraction as an integer of `to`: beyond the ends of `to` its last number, 0 for nan. (LLVM's own saturating conversions go element by element.)
 IR emit_integer(KernelEmitter& k, IR x, llvm::Type* to, bool is_signed);
+/// A number of element type `from`, in its compute type, as one of `to`: as stablehlo.convert.
+IR emit_convert(KernelEmitter& k, mlir::Type from, mlir::Type to, IR v);
 
 }  // namespace cresset::cpu

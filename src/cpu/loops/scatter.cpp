@@ -20,7 +20,7 @@ class ScatterEmitter {
       (in_window ? window_dims_ : batch_dims_).push_back(d);
       (in_window ? window_ : batch_).push_back(update.getDimSize(d));
     }
-    int64_t rank = input_.size(), last = rank - 1;
+    int64_t rank = input_.size();
     for (int64_t d = 0; d < rank; ++d)
       if (!llvm::is_contained(dims_.getInsertedWindowDims(), d) && !llvm::is_contained(dims_.getInputBatchingDims(), d)) windowed_.push_back(d);
     whole_rows_ = updates_whole_rows(op_);

@@ -34,7 +34,7 @@ class LinearEmitter {
     MatmulSpec t = exchanged(s);
     Panels p(k, t);
     if (p.grid || (round_up(s.m, p.lanes) - s.m > kMostPadding && !rows_for_dots(k, s))) return false;
-    return p.depth == 1 ? k.memory_type(s.b_type) == p.unit : s.k % p.depth == 0 && s.m > 16 && s.m <= 64;
+    return p.a_lies_in_units() && (p.depth == 1 || (s.k % p.depth == 0 && s.m > 16 && s.m <= 64));
   }
 
   void emit() {
@@ -64,7 +64,7 @@ class LinearEmitter {
   // The last rows of A, if a vector of them would be empty by more than half and they are few beside the others.
   static int64_t rows_for_dots(KernelEmitter& k, const MatmulSpec& s) {
     const int64_t lanes = k.target.lanes, rest = s.m % lanes;
-    bool as_they_lie = s.a_unit_k && s.type.isF32() && s.a_type.isF32() && s.b_type.isF32();
+    bool as_they_lie = s.a_unit_k && !s.converted && s.type.isF32() && s.a_type.isF32() && s.b_type.isF32();
     return as_they_lie && s.m > kFewRows && lanes - rest > kMostPadding ? rest : 0;
   }
   static MatmulSpec with_fewer_columns(MatmulSpec t, int64_t by) {

@@ -44,6 +44,7 @@ class MatmulEmitter {
 
     auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); };
     packed_a_ = reserve(in_place_ ? 0 : mc_ * p_.padded(kc_) / p_.depth);
+    made_up_ = reserve(p_.flips_b() ? mc_ + p_.lanes : 0);
     packed_b_ = reserve(columns_packed() * height_of_b());
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
     turned_ = reserve(end_ && by_dots(*end_) ? s_.n % nr_ * kc_ : 0);
@@ -102,8 +103,8 @@ class MatmulEmitter {
       each_division(s_.n, most.columns, nr_, 8 * threads, [&](int64_t nb) { consider(mc, nb); });
     });
     // Few columns use an element of A too seldom to pay for packing it. Pairs are read as they lie, if none goes beyond the end of K.
-    bool units = k_.memory_type(s_.a_type) == p_.unit || (p_.depth > 1 && !p_.grid && s_.groups != MatmulSpec::Depth && run() % p_.depth == 0 && kc_ % p_.depth == 0);
-    in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && units;
+    bool units = p_.depth == 1 || (!p_.grid && s_.groups != MatmulSpec::Depth && run() % p_.depth == 0 && kc_ % p_.depth == 0);
+    in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && units && p_.a_lies_in_units();
   }
   static constexpr int64_t kRowsOfGroup = 192;
   int64_t run() const { return s_.k_run ? s_.k_run : s_.k; }
@@ -204,6 +205,7 @@ class MatmulEmitter {
   // What one block of K adds to the block of C.
   void step(const Block& at) {
     if (!in_place_) p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
+    if (p_.flips_b()) k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { b_.CreateAlignedStore(p_.made_up_for_flips(panel_a(m), at.k), element_of_scratch(made_up_, m), llvm::Align(4)); });
     auto pack_windows = [&](Panels& p, IR from, IR columns) {
       auto panel = [&](IR n) { return panel_b(at, k_.add(from, n)); };
       s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, p.nr, p.lanes, element_of_scratch(pack_scratch_, k_.i64(0)), asks_for_b()});
@@ -371,6 +373,14 @@ class MatmulEmitter {
     IR below = s_.a_offset(at.batch, b_.CreateAdd(at.m0, b_.CreateSelect(is_last, k_.i64(0), next)), b_.CreateSelect(is_last, b_.CreateAdd(at.k0, at.k), at.k0));
     return b_.CreateSub(below, s_.a_offset(at.batch, b_.CreateAdd(at.m0, m), at.k0));
   }
+  IRs first_sums(Panels& p, IR m) {
+    IRs sums = p.zeros();
+    for (int64_t i = 0; p.flips_b() && i < mr_; ++i) {
+      IR of_row = k_.splat(b_.CreateLoad(p.type, element_of_scratch(made_up_, k_.add(m, k_.i64(i)))), p.lanes);
+      std::fill_n(sums.begin() + i * p.vectors, p.vectors, of_row);
+    }
+    return sums;
+  }
   IRs products(Panels& p, const Block& at, IR m, IR n) {
     int64_t length = length_of_part();
     IRs rows = in_place_ ? rows_in_place(at, m) : IRs();
@@ -380,7 +390,7 @@ class MatmulEmitter {
       for (IR row : rows)
         for (int64_t i = 0; i < length; i += 64 / element_bytes(s_.a_type)) k_.prefetch(b_.CreateGEP(k_.memory_type(s_.a_type), row, b_.CreateAdd(below, k_.add(k, k_.i64(i)))), false, 2);
     };
-    return k_.loop(k_.i64(0), at.k, length, p.zeros(), [&](IR k, ArrayRef<IR> sums) {
+    return k_.loop(k_.i64(0), at.k, length, first_sums(p, m), [&](IR k, ArrayRef<IR> sums) {
       care_for_b(p, at, m, n, b_.CreateUDiv(k, k_.i64(length)));
       if (in_place_) k_.when(b_.CreateICmpEQ(n, k_.i64(0)), [&] { ask_for_a(k); });
       IR begin = b_.CreateUDiv(k, k_.i64(p_.depth));
@@ -410,7 +420,7 @@ class MatmulEmitter {
     auto* vector = k_.vector(p.type, p.lanes);
     for (auto [i, sum] : llvm::enumerate(sums)) {
       IR address = p.vector_at(memory, k_.i64(0), i), x = sum;
-      if (IR old = add ? b_.CreateAlignedLoad(vector, address, llvm::Align(16)) : nullptr) x = p.type->isFloatingPointTy() ? b_.CreateFAdd(old, x) : b_.CreateAdd(old, x);
+      if (IR old = add ? b_.CreateAlignedLoad(vector, address, llvm::Align(16)) : nullptr) x = k_.plus(old, x);
       b_.CreateAlignedStore(x, address, llvm::Align(16));
     }
   }
@@ -476,7 +486,7 @@ class MatmulEmitter {
   std::optional<Panels> end_;  // of the last columns
   int64_t mr_, nr_, mc_ = 0, kc_ = 0, nb_ = 0;
   bool in_place_ = false;
-  int64_t packed_a_ = 0, packed_b_ = 0, turned_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
+  int64_t packed_a_ = 0, made_up_ = 0, packed_b_ = 0, turned_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
 };
 
 }  // namespace

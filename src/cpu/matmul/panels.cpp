@@ -1,5 +1,6 @@
 #include "cpu/matmul/panels.h"
 
+#include "cpu/emit/vector_math.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -10,8 +11,9 @@ using namespace mlir;
 
 Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool ends) : ends(ends), k_(k), b_(k.b), s_(spec) {
   type = k.compute_type(s_.type);
-  depth = k.target.bf16_dot != Target::None && s_.a_type.isBF16() && s_.b_type.isBF16() && type->isFloatTy() ? 2 : 1;
-  unit = depth == 2 ? k.b.getInt32Ty() : type;
+  kind = choose_kind();
+  depth = kind == Numbers ? 1 : kind == FoursOfBytes ? 4 : 2;
+  unit = kind == Numbers ? type : k.b.getInt32Ty();
   bytes = type->getScalarSizeInBits() / 8;
   lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
   bool many = k.target.registers == 32;
@@ -59,48 +61,76 @@ int64_t Panels::computed(int64_t n) const {
   return n - rest + (rest == 0 ? 0 : ends ? narrowed(rest).nr : nr);
 }
 
-IR Panels::load_a(IR batch, IR m, IR k, int lanes) { return k_.widened(s_.a_type, k_.load(s_.a_type, s_.a, s_.a_offset(batch, m, k), lanes), type); }
-IR Panels::load_b(IR batch, IR k, IR n, int lanes) { return k_.widened(s_.b_type, k_.load(s_.b_type, s_.b, s_.b_offset(batch, k, n), lanes), type); }
+Panels::Kind Panels::choose_kind() const {
+  if (k_.target.bf16_dot != Target::None && multiplied_as(s_.a_type).isBF16() && multiplied_as(s_.b_type).isBF16() && type->isFloatTy()) return PairsOfBf16;
+  if (type->isIntegerTy(32) && is_byte(s_.a_type) && is_byte(s_.b_type) && !s_.pack_b) return k_.target.byte_dot ? FoursOfBytes : PairsOfWords;
+  return Numbers;
+}
+bool Panels::a_lies_in_units() const {
+  if (kind == Numbers) return k_.memory_type(s_.a_type) == unit && multiplied_as(s_.a_type) == s_.a_type;
+  return kind == PairsOfBf16 ? s_.a_type.isBF16() : kind == FoursOfBytes && !flips_b();
+}
+bool Panels::flips_b() const { return kind == FoursOfBytes && is_unsigned(s_.a_type) == is_unsigned(s_.b_type); }
+
+IR Panels::numbers(Type from, IR base, IR offset, int lanes) {
+  IR x = k_.load(from, base, offset, lanes);
+  if (Type to = multiplied_as(from); to != from) x = emit_convert(k_, from, to, x), from = to;
+  return k_.widened(from, x, type);
+}
+IR Panels::load_a(IR batch, IR m, IR k, int lanes) { return numbers(s_.a_type, s_.a, s_.a_offset(batch, m, k), lanes); }
+IR Panels::load_b(IR batch, IR k, IR n, int lanes) { return numbers(s_.b_type, s_.b, s_.b_offset(batch, k, n), lanes); }
 void Panels::put(IR value, IR panel, IR index) { b_.CreateAlignedStore(value, b_.CreateInBoundsGEP(unit, panel, index), llvm::Align(4)); }
 
 //===-- Units -----------------------------------------------------------------------------------------------------===//
 
-IR Panels::units(IR count) { return depth == 1 ? count : b_.CreateLShr(b_.CreateAdd(count, k_.i64(1)), k_.i64(1)); }
-// The bits of bf16s.
-IR Panels::raw(IR base, IR offset, int lanes) {
+IR Panels::units(IR count) { return depth == 1 ? count : b_.CreateLShr(b_.CreateAdd(count, k_.i64(depth - 1)), k_.i64(llvm::Log2_64(depth))); }
+IR Panels::halves(IR base, IR offset, int lanes) {
   return b_.CreateAlignedLoad(k_.vector(b_.getInt16Ty(), lanes), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
 }
-IR Panels::pair(IR low, IR high) {
-  auto* wide = low->getType()->getWithNewType(unit);
-  return b_.CreateOr(b_.CreateZExt(low, wide), b_.CreateShl(b_.CreateZExt(high, wide), llvm::ConstantInt::get(wide, 16)));
+// Elements as units hold them: the bits of bf16, integers of 16 bits or of eight.
+IR Panels::parts(Type from, IR base, IR offset, int lanes) {
+  if (kind == PairsOfBf16) {
+    if (from.isBF16()) return halves(base, offset, lanes);
+    Type to = multiplied_as(from);
+    IR x = k_.load(from, base, offset, lanes);
+    // vdpbf16ps takes denormals for 0.
+    return k_.to_memory(to, from.isF32() ? k_.round(to, x, k_.target.bf16_dot == Target::Native) : emit_convert(k_, from, to, x));
+  }
+  IR bytes = k_.load(from, base, offset, lanes);
+  return kind == FoursOfBytes ? bytes : k_.widened(from, bytes, b_.getInt16Ty());
 }
-// `lanes` units along M (or N) whose first elements are at k; past the `end` of K there are zeros.
+// Those at k and behind it that make a unit; past the `end` of K there are zeros.
+IRs Panels::parts_below(IR k, IR end, const std::function<IR(IR k)>& parts_at) {
+  IRs result{parts_at(k)};
+  for (int d = 1; d < depth; ++d) {
+    IR next = b_.CreateAdd(k, k_.i64(d)), inside = b_.CreateICmpSLT(next, end), part = parts_at(b_.CreateSelect(inside, next, k));
+    result.push_back(b_.CreateSelect(inside, part, llvm::Constant::getNullValue(part->getType())));
+  }
+  return result;
+}
+IR Panels::joined(ArrayRef<IR> parts) {
+  auto* wide = parts[0]->getType()->getWithNewType(unit);
+  IR result = b_.CreateZExt(parts[0], wide);
+  for (auto [i, part] : llvm::drop_begin(llvm::enumerate(parts))) result = b_.CreateOr(result, b_.CreateShl(b_.CreateZExt(part, wide), llvm::ConstantInt::get(wide, i * 32 / depth)));
+  return result;
+}
+// `lanes` units along M whose first elements are at k.
 IR Panels::unit_of_a(IR batch, IR m, IR k, IR end, int lanes) {
   if (depth == 1) return load_a(batch, m, k, lanes);
-  IR next = b_.CreateAdd(k, k_.i64(1)), inside = b_.CreateICmpSLT(next, end);
-  IR low = raw(s_.a, s_.a_offset(batch, m, k), lanes), high = raw(s_.a, s_.a_offset(batch, m, b_.CreateSelect(inside, next, k)), lanes);
-  return pair(low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType())));
+  return joined(parts_below(k, end, [&](IR at) { return parts(s_.a_type, s_.a, s_.a_offset(batch, m, at), lanes); }));
 }
-// `lanes` elements along N of row k, and of the one below.
-std::pair<IR, IR> Panels::two_rows_of_b(IR batch, IR k, IR n, IR end, int lanes) {
-  auto element = [&](IR at) { return raw(s_.b, s_.b_offset(batch, at, n), lanes); };
-  IR next = b_.CreateAdd(k, k_.i64(1)), inside = b_.CreateICmpSLT(next, end);
-  IR low = element(k), high = element(b_.CreateSelect(inside, next, k));
-  return {low, b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType()))};
+IR Panels::units_of_b(IR batch, IR k, IR n, IR end, int lanes) {
+  if (depth == 1) return load_b(batch, k, n, lanes);
+  return joined(parts_below(k, end, [&](IR at) { return parts(s_.b_type, s_.b, s_.b_offset(batch, at, n), lanes); }));
 }
-IR Panels::unit_of_b(IR batch, IR k, IR n, IR end) {
-  if (depth == 1) return load_b(batch, k, n, 1);
-  auto [low, high] = two_rows_of_b(batch, k, n, end, 1);
-  return pair(low, high);
-}
-// The units of a whole row of a panel.
-IRs Panels::units_of_b(IR batch, IR k, IR n, IR end) {
-  IRs result;
+// A whole row of a panel, a vector after the other.
+IRs Panels::row_of_units_of_b(IR batch, IR k, IR n, IR end) {
   if (depth == 2) {
-    auto [low, high] = two_rows_of_b(batch, k, n, end, int(nr));
-    return interleaved(low, high);
+    IRs rows = parts_below(k, end, [&](IR at) { return parts(s_.b_type, s_.b, s_.b_offset(batch, at, n), int(nr)); });
+    return interleaved(rows[0], rows[1]);
   }
-  for (int v = 0; v < vectors; ++v) result.push_back(load_b(batch, k, k_.add(n, k_.i64(v * lanes)), lanes));
+  IRs result;
+  for (int v = 0; v < vectors; ++v) result.push_back(units_of_b(batch, k, k_.add(n, k_.i64(v * lanes)), end, lanes));
   return result;
 }
 IRs Panels::interleaved(IR low, IR high) {
@@ -112,20 +142,31 @@ IRs Panels::interleaved(IR low, IR high) {
   }
   return result;
 }
-// Neighbours along K are pairs as they lie.
-IR Panels::pairs_along_k(IR base, IR offset, int count) {
-  return b_.CreateAlignedLoad(k_.vector(unit, count), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
+// Neighbours along K are units as they lie.
+IR Panels::units_along_k(Type from, IR base, IR offset, int count) { return b_.CreateBitCast(parts(from, base, offset, count * depth), k_.vector(unit, count)); }
+IR Panels::row_of_a(IR batch, IR m, IR k, int units) { return depth == 1 ? load_a(batch, m, k, units) : units_along_k(s_.a_type, s_.a, s_.a_offset(batch, m, k), units); }
+IR Panels::column_of_b(IR batch, IR k, IR n, int units) { return depth == 1 ? load_b(batch, k, n, units) : units_along_k(s_.b_type, s_.b, s_.b_offset(batch, k, n), units); }
+IR Panels::flipped(IR units) { return flips_b() ? b_.CreateXor(units, llvm::ConstantInt::get(units->getType(), 0x80808080u)) : units; }
+IR Panels::made_up_for_flips(IR panel, IR count) {
+  auto* vector = k_.vector(unit, lanes);
+  IR none = llvm::Constant::getNullValue(vector);
+  IRs sums = k_.loop(k_.i64(0), units(count), 1, {none}, [&](IR u, ArrayRef<IR> sums) -> IRs {
+    IR rows = b_.CreateAlignedLoad(vector, b_.CreateInBoundsGEP(unit, panel, k_.mul(u, mr)), llvm::Align(4));
+    return {product(rows, flipped(none), sums[0])};
+  });
+  return b_.CreateNeg(sums[0]);
 }
-IR Panels::row_of_a(IR batch, IR m, IR k, int units) { return depth == 1 ? load_a(batch, m, k, units) : pairs_along_k(s_.a, s_.a_offset(batch, m, k), units); }
-IR Panels::column_of_b(IR batch, IR k, IR n, int units) { return depth == 1 ? load_b(batch, k, n, units) : pairs_along_k(s_.b, s_.b_offset(batch, k, n), units); }
+
 IR Panels::product(IR a, IR b, IR sum) {
   auto* vector = sum->getType();
-  if (depth == 2 && k_.target.bf16_dot == Target::Native) {
+  if (kind == PairsOfWords) return b_.CreateAdd(sum, product_of_words(a, b));
+  if (kind == FoursOfBytes) return product_of_bytes(a, b, sum);
+  if (kind == PairsOfBf16 && k_.target.bf16_dot == Target::Native) {
     auto* pairs = k_.vector(b_.getBFloatTy(), 2 * lanes);
     auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512 : lanes == 8 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256 : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128;
     return b_.CreateIntrinsic(id, {}, {sum, b_.CreateBitCast(a, pairs), b_.CreateBitCast(b, pairs)});
   }
-  if (depth == 2) {
+  if (kind == PairsOfBf16) {
     auto* ints = llvm::cast<llvm::VectorType>(vector)->getWithNewType(unit);
     auto low = [&](IR x) { return b_.CreateBitCast(b_.CreateShl(x, llvm::ConstantInt::get(ints, 16)), vector); };
     auto high = [&](IR x) { return b_.CreateBitCast(b_.CreateAnd(x, llvm::ConstantInt::get(ints, 0xffff0000u)), vector); };
@@ -133,6 +174,28 @@ IR Panels::product(IR a, IR b, IR sum) {
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {high(a), high(b), sum});
   }
   return type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {a, b, sum}) : b_.CreateAdd(b_.CreateMul(a, b), sum);
+}
+// By registers as the machine has them: pmaddwd.
+IR Panels::product_of_words(IR a, IR b) {
+  int count = int(llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements()), most = k_.target.avx512() ? 16 : k_.target.features.find("+avx2") != std::string::npos ? 8 : 4;
+  if (count > most) {
+    auto half = [&](IR x, int from) {
+      SmallVector<int> order(count / 2);
+      std::iota(order.begin(), order.end(), from);
+      return b_.CreateShuffleVector(x, order);
+    };
+    return k_.concatenate({product_of_words(half(a, 0), half(b, 0)), product_of_words(half(a, count / 2), half(b, count / 2))});
+  }
+  auto* words = k_.vector(b_.getInt16Ty(), 2 * count);
+  auto id = count == 16 ? llvm::Intrinsic::x86_avx512_pmaddw_d_512 : count == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd : llvm::Intrinsic::x86_sse2_pmadd_wd;
+  return b_.CreateIntrinsic(id, {}, {b_.CreateBitCast(a, words), b_.CreateBitCast(b, words)});
+}
+IR Panels::product_of_bytes(IR a, IR b, IR sum) {
+  if (!is_unsigned(s_.a_type)) std::swap(a, b);
+  int count = int(llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements());
+  auto id = count == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : count == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256 : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+  auto* dot = llvm::Intrinsic::getOrInsertDeclaration(&k_.module, id);
+  return b_.CreateCall(dot, {sum, b_.CreateBitCast(a, dot->getArg(1)->getType()), b_.CreateBitCast(b, dot->getArg(2)->getType())});
 }
 
 //===-- Packing ---------------------------------------------------------------------------------------------------===//
@@ -188,11 +251,11 @@ void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
 }
 
 void Panels::one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target) {
-  k_.loop(k_.i64(0), columns, [&](IR j) { put(unit_of_b(batch, k, b_.CreateAdd(n, j), end), target, j); });
+  k_.loop(k_.i64(0), columns, [&](IR j) { put(flipped(units_of_b(batch, k, b_.CreateAdd(n, j), end, 1)), target, j); });
 }
 
 void Panels::whole_row_of_b(IR batch, IR n, IR k, IR end, IR target) {
-  for (auto [v, units] : llvm::enumerate(units_of_b(batch, k, n, end))) put(units, target, k_.i64(v * lanes));
+  for (auto [v, units] : llvm::enumerate(row_of_units_of_b(batch, k, n, end))) put(flipped(units), target, k_.i64(v * lanes));
 }
 
 void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel) {
@@ -232,7 +295,7 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
       IRs rows;
       for (int i = 0; i < lanes; ++i) rows.push_back(column_of_b(batch, element_at(u), columns[v * lanes + i], lanes));
       k_.transpose(rows);
-      for (int i = 0; i < lanes; ++i) put(rows[i], panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
+      for (int i = 0; i < lanes; ++i) put(flipped(rows[i]), panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
     });
   IR columns_left = s_.n % nr ? k_.min(k_.i64(nr), left) : k_.i64(nr);
   k_.loop(squares, units(count), [&](IR u) { one_row_of_b(batch, n, element_at(u), end, columns_left, b_.CreateInBoundsGEP(unit, panel, k_.mul(u, nr))); });

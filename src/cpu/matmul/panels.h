@@ -12,6 +12,7 @@ namespace cresset::cpu {
 struct MatmulSpec {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   mlir::Type a_type, b_type;
+  mlir::Type converted;         ///< what elements of both are converted to where they are read, before they are multiplied; null: nothing
   mlir::Type type;  ///< of C: its compute type is that of the sums
   IR a = nullptr, b = nullptr;  ///< arrays
 
@@ -61,7 +62,8 @@ struct MatmulSpec {
 };
 
 /// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors registers. Where the machine
-/// multiplies pairs of bf16, a unit of a panel is such a pair, of two neighbours along K, and takes the place of one f32.
+/// multiplies pairs of bf16, a unit of a panel is such a pair, of two neighbours along K, and takes the place of one f32. Bytes whose sums are i32 are multiplied by fours, or
+/// as pairs of 16-bit integers.
 /// For AMX a panel of B is the same, the rows of a panel of A are divided into tiles, [k / 32][tile][row][32], and both end with zeros.
 class Panels {
  public:
@@ -85,6 +87,7 @@ class Panels {
   std::optional<TileRegisters> registers;
 
   llvm::Type* type;      ///< of the sums
+  enum Kind { Numbers, PairsOfBf16, PairsOfWords, FoursOfBytes } kind;
   llvm::Type* unit;      ///< of a panel; as large as `type`
   int depth;             ///< elements along K in a unit
   int bytes, lanes, vectors;
@@ -95,6 +98,14 @@ class Panels {
   int64_t columns() const { return s_.n; }
   /// `count` elements along K in a panel, with the zeros at its end.
   int64_t padded(int64_t count) const { return round_up(count, grid ? kTileDepth : depth); }
+
+  /// Whether A is multiplied as it lies: neither converted, nor short of what flips_b() needs.
+  bool a_lies_in_units() const;
+  /// vpdpbusd multiplies unsigned by signed bytes: of two alike, those of B are packed with their highest bit flipped, which adds 128, or takes it away. Sums begin with what makes up for it.
+  bool flips_b() const;
+  IR flipped(IR units);
+  /// What sums of a panel's rows begin with then, a lane for each row and others of no meaning.
+  IR made_up_for_flips(IR panel, IR count);
 
   /// Elements along the dimension of unit stride, in the type of the sums.
   IR load_a(IR batch, IR m, IR k, int lanes);
@@ -146,16 +157,22 @@ class Panels {
 
   std::optional<Grid> choose_grid() const;
   void pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel);
-  IR raw(IR base, IR offset, int lanes);
-  IR pair(IR low, IR high);
+  Kind choose_kind() const;
+  mlir::Type multiplied_as(mlir::Type t) const { return s_.converted ? s_.converted : t; }
+  IR numbers(mlir::Type from, IR base, IR offset, int lanes);
+  IR halves(IR base, IR offset, int lanes);
+  IR parts(mlir::Type from, IR base, IR offset, int lanes);
+  IRs parts_below(IR k, IR end, const std::function<IR(IR k)>& parts_at);
+  IR joined(llvm::ArrayRef<IR> parts);
   IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);
-  std::pair<IR, IR> two_rows_of_b(IR batch, IR k, IR n, IR end, int lanes);
-  IR unit_of_b(IR batch, IR k, IR n, IR end);
-  IRs units_of_b(IR batch, IR k, IR n, IR end);
+  IR units_of_b(IR batch, IR k, IR n, IR end, int lanes);
+  IRs row_of_units_of_b(IR batch, IR k, IR n, IR end);
   IRs interleaved(IR low, IR high);
   void put(IR value, IR panel, IR index);
   void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
-  IR pairs_along_k(IR base, IR offset, int count);
+  IR units_along_k(mlir::Type from, IR base, IR offset, int count);
+  IR product_of_words(IR a, IR b);
+  IR product_of_bytes(IR a, IR b, IR sum);
   void pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel);
 
   KernelEmitter& k_;

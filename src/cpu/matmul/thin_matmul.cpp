@@ -11,7 +11,7 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 
-constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8;
+constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kMostRowsOfBytes = 12;
 constexpr int64_t kWorthSharing = 1 << 18;  // multiply-adds: some 2 us of one thread
 // Of weights in a task, half of L2 or less, and of the rows that stay in L1 while columns pass: as all caches evict what was not read for longest, one that is nearly full of rows keeps none of them.
 int64_t bytes_of_task(const Target& target) { return (target.registers == 32 ? 256 : 128) << 10; }
@@ -41,7 +41,8 @@ class ThinEmitter {
       // A part of the few rows stays in L1, and the task's columns in L2 until all rows have met them.
       k_.loop(k_.i64(0), k_.i64(s_.m), rows_, [&](IR m) {
         auto add_part = [&](IR k0, int64_t length) {
-          k_.loop(k_.i64(0), count, columns_, [&](IR n) { sums(batch, m, n0, n, k0, length); });
+          IRs made_up = made_up_for_flips(batch, m, k0, length);
+          k_.loop(k_.i64(0), count, columns_, [&](IR n) { sums(batch, m, n0, n, k0, length, made_up); });
         };
         int64_t whole = part_ < s_.k ? s_.k / part_ * part_ : 0;
         if (whole) k_.loop(k_.i64(0), k_.i64(whole), part_, [&](IR k0) { add_part(k0, part_); });
@@ -144,25 +145,44 @@ class ThinEmitter {
 
   IR sum_at(IR m, IR n) { return b_.CreateInBoundsGEP(p_.type, k_.scratch(), b_.CreateAdd(k_.mul(m, pitch_), n)); }
 
-  // Adds the products of `length` elements along K, from k0 on.
-  void sums(IR batch, IR m, IR n0, IR n, IR k0, int64_t length) {
-    IRs rows, columns;
+  IRs rows_from(IR m) {
+    IRs rows;
     for (int64_t i = 0; i < rows_; ++i) rows.push_back(k_.min(k_.add(m, k_.i64(i)), k_.i64(s_.m - 1)));
+    return rows;
+  }
+  // For each row, if there is anything to make up for. What whole vectors do not reach is multiplied as it is.
+  IRs made_up_for_flips(IR batch, IR m, IR k0, int64_t length) {
+    if (!p_.flips_b()) return {};
+    int64_t width = p_.lanes * p_.depth;
+    IR none = llvm::Constant::getNullValue(k_.vector(p_.type, p_.lanes));
+    IRs rows = rows_from(m), sums = k_.loop(k_.i64(0), k_.i64(length / width * width), width, IRs(rows_, none), [&](IR k, ArrayRef<IR> sums) {
+      IRs next;
+      for (auto [row, sum] : llvm::zip(rows, sums)) next.push_back(p_.product(p_.row_of_a(batch, row, b_.CreateAdd(k0, k), p_.lanes), p_.flipped(none), sum));
+      return next;
+    });
+    return llvm::map_to_vector(k_.sums_of(sums, p_.lanes), [&](IR sum) -> IR { return b_.CreateNeg(sum); });
+  }
+  // Adds the products of `length` elements along K, from k0 on.
+  void sums(IR batch, IR m, IR n0, IR n, IR k0, int64_t length, ArrayRef<IR> made_up) {
+    IRs rows = rows_from(m), columns;
     for (int64_t j = 0; j < columns_; ++j) columns.push_back(k_.min(b_.CreateAdd(n0, k_.add(n, k_.i64(j))), k_.i64(s_.n - 1)));
     // What there are fewer of stays in registers: with the sums and one of the others, all of them are taken.
     bool keep_a = rows_ < columns_;
     // What lies before a whole vector's end is multiplied in units, the rest element by element.
     auto add = [&](IR k, bool by_vectors, ArrayRef<IR> sums) {
       auto a = [&](int64_t i) { return by_vectors ? p_.row_of_a(batch, rows[i], k, p_.lanes) : p_.load_a(batch, rows[i], k, 1); };
-      auto b = [&](int64_t j) { return by_vectors ? p_.column_of_b(batch, k, columns[j], p_.lanes) : p_.load_b(batch, k, columns[j], 1); };
-      auto product = [&](IR x, IR y, IR sum) { return by_vectors ? p_.product(x, y, sum) : b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum}); };
+      auto b = [&](int64_t j) { return by_vectors ? p_.flipped(p_.column_of_b(batch, k, columns[j], p_.lanes)) : p_.load_b(batch, k, columns[j], 1); };
+      auto product = [&](IR x, IR y, IR sum) -> IR {
+        if (by_vectors) return p_.product(x, y, sum);
+        return p_.type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum}) : b_.CreateAdd(b_.CreateMul(x, y), sum);
+      };
       IRs next(sums.size()), kept;
       for (int64_t i = 0; i < std::min(rows_, columns_); ++i) kept.push_back(keep_a ? a(i) : b(i));
       for (int64_t i = 0; i < std::max(rows_, columns_); ++i) {
         IR x = keep_a ? b(i) : a(i);
         for (int64_t j = 0; j < int64_t(kept.size()); ++j) {
           int64_t at = keep_a ? i * rows_ + j : j * rows_ + i;
-          next[at] = product(kept[j], x, sums[at]);
+          next[at] = keep_a ? product(kept[j], x, sums[at]) : product(x, kept[j], sums[at]);
         }
       }
       return next;
@@ -191,14 +211,16 @@ class ThinEmitter {
       if (done < end) vectors = multiply(done, end, together, vectors);
       done = end;
     }
-    for (size_t other = count; other < vectors.size(); ++other) vectors[other % count] = b_.CreateFAdd(vectors[other % count], vectors[other]);
+    for (size_t other = count; other < vectors.size(); ++other) vectors[other % count] = k_.plus(vectors[other % count], vectors[other]);
     vectors.resize(count);
     totals = k_.sums_of(vectors, p_.lanes);
+    for (auto [at, more] : llvm::enumerate(made_up))
+      for (int64_t j = 0; j < columns_; ++j) totals[j * rows_ + at] = k_.plus(totals[j * rows_ + at], more);
     if (done < length) totals = multiply(done, length, 0, totals);
     for (int64_t j = 0; j < columns_; ++j)
       for (int64_t i = 0; i < rows_; ++i) {
         IR total = totals[j * rows_ + i], address = sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j)));
-        if (part_ < s_.k) total = b_.CreateSelect(b_.CreateICmpEQ(k0, k_.i64(0)), total, b_.CreateFAdd(b_.CreateLoad(total->getType(), address), total));
+        if (part_ < s_.k) total = b_.CreateSelect(b_.CreateICmpEQ(k0, k_.i64(0)), total, k_.plus(b_.CreateLoad(total->getType(), address), total));
         b_.CreateStore(total, address);
       }
   }
@@ -240,8 +262,9 @@ class ThinEmitter {
 }  // namespace
 
 bool is_thin(const MatmulSpec& s, const Target& target) {
-  if (s.m > s.n || s.pack_b || !isa<FloatType>(s.type)) return false;
-  bool pairs = target.bf16_dot != Target::None && s.a_type.isBF16() && s.b_type.isBF16();
+  if (s.m > s.n || s.pack_b) return false;
+  if (!isa<FloatType>(s.type)) return s.type.isInteger(32) && is_byte(s.a_type) && is_byte(s.b_type) && s.a_unit_k && s.b_unit_k && s.k >= 64 && s.m <= kMostRowsOfBytes;
+  bool pairs = target.bf16_dot != Target::None && (s.converted ? s.converted.isBF16() : s.a_type.isBF16() && s.b_type.isBF16());
   if (s.b_unit_k) return s.a_unit_k && s.k >= 64 && s.m <= (pairs && target.tiles ? kMostRowsOfPairs : kMostRowsAlongK);
   return s.b_unit_n && s.m <= (pairs ? kMostRowsOfPairs : kMostRows);  // pairs along N are made by packing
 }

@@ -8,7 +8,7 @@ using namespace mlir;
 // As many sums as there are registers: 2 x 2 tiles multiply each operand twice. Few rows or columns are one tile wide. Rows are shared out equally, because
 // a multiplication takes a cycle for each row; how many a group has is not known.
 std::optional<Panels::Grid> Panels::choose_grid() const {
-  if (!k_.target.tiles || depth != 2 || !s_.may_use_tiles || s_.k < kTileDepth) return std::nullopt;
+  if (!k_.target.tiles || kind != PairsOfBf16 || !s_.may_use_tiles || s_.k < kTileDepth) return std::nullopt;
   constexpr int64_t kSums = 4, kRows = TileRegisters::kRows;
   bool by_groups = s_.groups == MatmulSpec::Rows;
   int64_t rows = by_groups ? ceil_div(s_.m, s_.batch) : s_.m, down = ceil_div(rows, kRows), across = ceil_div(s_.n, kRows);
@@ -68,7 +68,7 @@ void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
   auto element = [&](IR step, int64_t u) { return k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.i64(2 * u))); };
   k_.loop(k_.i64(0), k_.i64(mr), s_.a_unit_k ? 1 : grid->rows, [&](IR i) {
     if (s_.a_unit_k)
-      return k_.loop(k_.i64(0), whole, [&](IR step) { put(pairs_along_k(s_.a, s_.a_offset(batch, row_of(i), element(step, 0)), kUnits), place(step, i), k_.i64(0)); });
+      return k_.loop(k_.i64(0), whole, [&](IR step) { put(units_along_k(s_.a_type, s_.a, s_.a_offset(batch, row_of(i), element(step, 0)), kUnits), place(step, i), k_.i64(0)); });
     auto rows_one_by_one = [&] { k_.loop(k_.i64(0), k_.i64(grid->rows), [&](IR r) { k_.loop(k_.i64(0), whole, [&](IR step) { one_by_one(k_.add(i, r), step); }); }); };
     if (!s_.a_unit_m) return rows_one_by_one();
     // A square of pairs, transposed in registers, if as many rows are there.
@@ -98,7 +98,7 @@ void Panels::zero_end(IR panel, IR count) {
 void Panels::pair_up(IR panel, IR count) {
   k_.loop(k_.i64(0), units(count), [&](IR u) {
     IR first = k_.mul(u, 2 * nr), inside = b_.CreateICmpSLT(b_.CreateAdd(k_.mul(u, 2), k_.i64(1)), count);
-    IR low = raw(panel, first, int(nr)), high = raw(panel, b_.CreateAdd(first, k_.i64(nr)), int(nr));
+    IR low = halves(panel, first, int(nr)), high = halves(panel, b_.CreateAdd(first, k_.i64(nr)), int(nr));
     high = b_.CreateSelect(inside, high, llvm::Constant::getNullValue(high->getType()));
     for (auto [v, units] : llvm::enumerate(interleaved(low, high))) put(units, panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));
   });

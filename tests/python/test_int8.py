@@ -1,0 +1,124 @@
+"""Products of bytes (torch._int_mm), and layers whose weights, or weights and activations, are quantised to bytes."""
+
+import pytest
+import torch
+from torch import nn
+
+import torch_cresset
+from conftest import fallbacks
+
+# of one row, of few, of many; depths that are no multiple of four, and of several blocks; columns that fill no panel
+SHAPES = [(1, 64, 5), (1, 700, 90), (7, 131, 77), (12, 256, 64), (13, 768, 768), (130, 768, 100), (64, 5000, 40), (3, 1, 2)]
+
+
+def random_bytes(*shape, dtype=torch.int8):
+    return torch.randint(0, 256, shape).to(dtype)
+
+
+@pytest.mark.parametrize("rows, depth, columns", SHAPES)
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
+def test_products(dtype, rows, depth, columns):
+    x, w = random_bytes(rows, depth, dtype=dtype), random_bytes(depth, columns)
+    x[0], w[:, 0] = torch.iinfo(dtype).min, -128  # the largest of all sums
+    transposed = w.t().contiguous().t()
+    compiled = torch.compile(torch._int_mm, backend="cresset")
+    for right in (w, transposed):
+        expected = torch._int_mm(x, right)
+        assert torch.equal(torch._int_mm(x.to("cresset"), right.to("cresset")).cpu(), expected)
+        assert torch.equal(compiled(x, right), expected)
+    out = torch.empty(rows, columns, dtype=torch.int32, device="cresset")
+    assert torch.equal(torch._int_mm(x.to("cresset"), w.to("cresset"), out=out).cpu(), torch._int_mm(x, w))
+    assert not fallbacks()
+
+
+def test_without_numbers():
+    x, w = random_bytes(3, 0).to("cresset"), random_bytes(0, 4).to("cresset")
+    assert torch.equal(torch._int_mm(x, w).cpu(), torch.zeros(3, 4, dtype=torch.int32))
+    assert torch._int_mm(x[:0], w).shape == (0, 4)
+
+
+@pytest.mark.parametrize("change, text", [
+    (lambda x, w: (x.float(), w), "int8 or uint8"), (lambda x, w: (x, w.to(torch.uint8)), "mat2 dtype to be of type int8"), (lambda x, w: (x, w[:3]), "needs to match"),
+    (lambda x, w: (x[0], w), "self to be of dimension 2"), (lambda x, w: (x, w[0]), "mat2 to be of dimension 2"),
+])
+def test_mistakes(change, text):
+    x, w = change(random_bytes(4, 8).to("cresset"), random_bytes(8, 5).to("cresset"))
+    with pytest.raises(RuntimeError, match=text):
+        torch._int_mm(x, w)
+
+
+def test_text_is_one_composite_of_one_product_of_bytes():
+    text = torch_cresset.stablehlo(torch._int_mm, random_bytes(4, 8), random_bytes(8, 5))
+    assert 'stablehlo.composite "aten._int_mm"' in text
+    assert "(tensor<4x8xi8>, tensor<8x5xi8>) -> tensor<4x5xi32>" in text
+
+
+class WeightsOnly(nn.Module):
+    """A linear layer whose weights are bytes and a scale for each row."""
+
+    def __init__(self, linear):
+        super().__init__()
+        scale = linear.weight.abs().amax(1) / 127
+        self.register_buffer("weight", (linear.weight / scale[:, None]).round().to(torch.int8))
+        self.register_buffer("scale", scale)
+        self.register_buffer("bias", linear.bias)
+
+    def forward(self, x):
+        return (x.flatten(0, -2) @ self.weight.t().to(x.dtype) * self.scale.to(x.dtype) + self.bias.to(x.dtype)).unflatten(0, x.shape[:-1])
+
+
+class Both(WeightsOnly):
+    """Its inputs become bytes as well, by a scale for each row; unsigned ones, as instructions want them, if so."""
+
+    unsigned = False
+
+    def forward(self, x):
+        x = x.flatten(0, -2)
+        scale = x.abs().amax(1, keepdim=True) / 127
+        rounded = (x / scale).round().clamp(-128, 127)
+        if self.unsigned:
+            sums = torch._int_mm((rounded + 128).to(torch.uint8), self.weight.t()) - 128 * self.weight.t().sum(0, dtype=torch.int32)
+        else:
+            sums = torch._int_mm(rounded.to(torch.int8), self.weight.t())
+        return sums * scale * self.scale + self.bias
+
+
+class Unsigned(Both):
+    unsigned = True
+
+
+@pytest.mark.parametrize("rows", [1, 5, 40])
+@pytest.mark.parametrize("layer", [WeightsOnly, Both, Unsigned])
+def test_quantised_layers(layer, rows):
+    with torch.no_grad():
+        model = layer(nn.Linear(200, 90))
+        x = torch.randn(2, rows, 200)
+        expected = model(x)
+        torch.testing.assert_close(torch.compile(model, backend="cresset")(x), expected)
+        on_device = layer(nn.Linear(200, 90))
+        on_device.load_state_dict(model.state_dict())
+        torch.testing.assert_close(on_device.to("cresset")(x.to("cresset")).cpu(), expected)
+    assert not fallbacks()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_weights_are_widened_within_the_product(dtype):
+    with torch.no_grad():
+        model, x = WeightsOnly(nn.Linear(256, 128)), torch.randn(4, 2, 256, dtype=dtype)
+        compiled = torch.compile(model, backend="cresset")
+        torch.testing.assert_close(compiled(x), model(x))
+        with torch_cresset.profile() as kernels:
+            compiled(x)
+    assert len(kernels) == 1, kernels
+
+
+def test_weights_are_rounded_within_the_product_under_autocast():
+    with torch.no_grad():
+        model, x = nn.Sequential(nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 64)), torch.randn(40, 256)
+        compiled = torch.compile(model, backend="cresset")
+        with torch.autocast("cpu"):
+            torch.testing.assert_close(compiled(x), model(x))
+            with torch_cresset.profile() as kernels:
+                compiled(x)
+    assert sum(k.kernel.startswith("dot") for k in kernels) == 2
+    assert not any("128x256" in k.kernel and not k.kernel.startswith("dot") for k in kernels), kernels
