@@ -6,6 +6,7 @@
 #include "cpu/prepare/empty.h"
 #include "cpu/fusion.h"
 #include "cpu/prepare/join_products.h"
+#include "cpu/prepare/quantised.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -332,7 +333,7 @@ Value simplify_dot(DotGeneralOp op, PatternRewriter& r) {
   auto narrow = [&](Value v) {
     auto convert = v.getDefiningOp<ConvertOp>();
     auto from = convert ? type(convert.getOperand()) : FloatType();
-    return from && type(v).isF32() && (from.isBF16() || from.isF16()) ? convert.getOperand() : Value();
+    return from && type(v) && type(v).isF32() && (from.isBF16() || from.isF16()) ? convert.getOperand() : Value();
   };
   if (Value a = narrow(x), b = narrow(y); a && b && type(a) == type(b) && type(op).isF32()) return dot(a, b);
   if (!type(x) || !type(y) || type(x) == type(y)) return {};
@@ -505,6 +506,33 @@ bool begins_neutral(ReduceOp op) {
   return isa<AddOp, OrOp>(reducer) ? v.isZero() : isa<AndOp>(reducer) ? v.isAllOnes() : v.isOne();
 }
 
+// The same reduction of other dimensions of something else.
+Value reduce_again(ReduceOp op, PatternRewriter& r, Value from, ArrayRef<int64_t> dims) {
+  auto type = shaped(from);
+  SmallVector<int64_t> to;
+  for (auto [d, size] : llvm::enumerate(type.getShape()))
+    if (!llvm::is_contained(dims, int64_t(d))) to.push_back(size);
+  auto result = ReduceOp::create(r, op.getLoc(), TypeRange{RankedTensorType::get(to, type.getElementType())}, ValueRange{from}, op.getInitValues(), r.getDenseI64ArrayAttr(dims));
+  IRMapping map;
+  op.getBody().cloneInto(&result.getBody(), map);
+  return result.getResult(0);
+}
+
+// Of what is transposed: of the same dimensions where they lie, if the others keep their order. Conversions between may go first.
+Value simplify_reduce(ReduceOp op, PatternRewriter& r) {
+  if (op.getInputs().size() != 1) return {};
+  auto convert = op.getInputs()[0].getDefiningOp<ConvertOp>();
+  auto transpose = (convert ? convert.getOperand() : op.getInputs()[0]).getDefiningOp<TransposeOp>();
+  if (!transpose) return {};
+  SmallVector<int64_t> dims, others;
+  for (auto [d, from] : llvm::enumerate(transpose.getPermutation())) (llvm::is_contained(op.getDimensions(), int64_t(d)) ? dims : others).push_back(from);
+  if (!llvm::is_sorted(others)) return {};
+  llvm::sort(dims);
+  Value from = transpose.getOperand();
+  if (convert) from = ConvertOp::create(r, op.getLoc(), shaped(from).clone(element(convert)), from);
+  return reduce_again(op, r, from, dims);
+}
+
 // The sum of everything: rows first, in parallel, then what is left.
 struct SplitFullReduction final : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -513,16 +541,9 @@ struct SplitFullReduction final : OpRewritePattern<ReduceOp> {
     auto type = shaped(op.getInputs()[0]);
     int64_t last = type.getRank() - 1;
     if (last < 1 || int64_t(op.getDimensions().size()) != last + 1 || type.getNumElements() < 8192) return failure();
-    auto reduce = [&](Value from, ArrayRef<int64_t> dims, Type to) {
-      auto part = ReduceOp::create(r, op.getLoc(), TypeRange{to}, ValueRange{from}, op.getInitValues(), r.getDenseI64ArrayAttr(dims));
-      IRMapping map;
-      op.getBody().cloneInto(&part.getBody(), map);
-      return part;
-    };
     SmallVector<int64_t> others;
     for (int64_t d = 0; d < last; ++d) others.push_back(d);
-    auto rows = reduce(op.getInputs()[0], {last}, RankedTensorType::get(type.getShape().drop_back(), type.getElementType()));
-    r.replaceOp(op, reduce(rows.getResult(0), others, op.getResult(0).getType()).getResults());
+    r.replaceOp(op, reduce_again(op, r, reduce_again(op, r, op.getInputs()[0], {last}), others));
     return success();
   }
 };
@@ -543,15 +564,7 @@ struct SplitLeadingReduction final : OpRewritePattern<ReduceOp> {
     shape.insert(shape.begin(), parts);
     for (int64_t d : dims) inner.push_back(d + 1);
     Value divided = ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shape, type.getElementType()), op.getInputs()[0]);
-    auto reduce = [&](Value from, ArrayRef<int64_t> dims, ArrayRef<int64_t> to) -> Value {
-      auto part = ReduceOp::create(r, op.getLoc(), TypeRange{RankedTensorType::get(to, type.getElementType())}, ValueRange{from}, op.getInitValues(), r.getDenseI64ArrayAttr(dims));
-      IRMapping map;
-      op.getBody().cloneInto(&part.getBody(), map);
-      return part.getResult(0);
-    };
-    SmallVector<int64_t> partial(type.getShape().drop_front(dims.size()));
-    partial.insert(partial.begin(), parts);
-    r.replaceOp(op, reduce(reduce(divided, inner, partial), {0}, shaped(op.getResult(0)).getShape()));
+    r.replaceOp(op, reduce_again(op, r, reduce_again(op, r, divided, inner), {0}));
     return success();
   }
 };
@@ -633,9 +646,11 @@ void simplify(ModuleOp module) {
   rule(pad_in_convolution);
   rule(simplify_convolution);
   rule(simplify_dot);
+  rule(simplify_reduce);
   rule(order_terms);
   rule(simplify_scatter);
   rule(matrix_on_the_left);
+  add_quantised_products(rules);
   rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   GreedyRewriteConfig config;
