@@ -105,7 +105,7 @@ class ImplicitProduct {
     spec.m = g_.features, spec.n = g_.images / images * image_size_, spec.k = g_.in_features * window_size_;
     spec.a_type = g_.kernel_type, spec.b_type = g_.in_type, spec.type = g_.out_type;
     spec.a = c_.buffer(op_.getRhs()), spec.b = c_.buffer(op_.getLhs());
-    bool pairs = Panels(k_, spec).depth > 1;
+    bool pairs = Panels(k_, spec).kind == Panels::PairsOfBf16;
     Windows windows(k_, g_, spec.b, pairs);
     if (line) pack_lines(windows, spec);
     else if (is_large_window(g_)) pack_large_windows(windows, spec);
@@ -173,8 +173,8 @@ llvm::Error emit_convolution(KernelContext& c) {
     emit_epilogue(c, c.k.add(c.k.mul(image, g.groups * g.features), feature), position, sum, lanes);
   };
   bool by_planes = product_shape(op) && op.getDimensionNumbers().getOutputBatchDimension() == 0;
-  if (by_planes && is_depthwise(g, c.k.target)) {
-    (is_depthwise_in_place(g, c.k.target) ? emit_depthwise_in_place : emit_depthwise)(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
+  if (by_planes && is_direct(g, c.k.target)) {
+    (g.in_features == 1 && is_depthwise_in_place(g, c.k.target) ? emit_depthwise_in_place : emit_direct)(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
   } else if (by_planes && is_winograd(g, c.k)) {
     emit_winograd(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
   } else if (product_shape(op) && !by_planes && is_depthwise_gradient(g, c.k.target)) {

@@ -1,5 +1,5 @@
 // The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp, its operand convolution_windows.h), for 3 x 3
-// windows Winograd's (winograd.cpp) and, where each group has one input feature, direct ones (depthwise.cpp, depthwise_in_place.cpp, depthwise_gradient.cpp).
+// windows Winograd's (winograd.cpp) and, for small groups, direct ones (direct.cpp; where each has one input feature, depthwise_in_place.cpp and depthwise_gradient.cpp).
 #pragma once
 
 #include <vector>
@@ -54,9 +54,9 @@ struct Geometry {
 /// Takes `lanes` neighbouring positions of one feature (numbered through all groups) of one image, once each.
 using StorePositions = std::function<void(IR image, IR feature, IR position, IR sum, int lanes)>;
 
-/// Whether emit_depthwise or emit_depthwise_in_place does it.
-bool is_depthwise(const Geometry& g, const Target& target);
-void emit_depthwise(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
+/// Whether groups are so small that emit_direct does it, or emit_depthwise_in_place.
+bool is_direct(const Geometry& g, const Target& target);
+void emit_direct(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
 /// Whether emit_depthwise_in_place does it, which pads nothing: some images of two dimensions and three.
 bool is_depthwise_in_place(const Geometry& g, const Target& target);
 void emit_depthwise_in_place(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
