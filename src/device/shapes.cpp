@@ -296,6 +296,26 @@ Layouts binary_cross_entropy(const at::Tensor& self, const at::Tensor& target, c
   return {reduction == 0 ? like(self) : contiguous({}, self.scalar_type())};
 }
 Layouts binary_cross_entropy_backward(const at::Tensor&, const at::Tensor& self, const at::Tensor&, const std::optional<at::Tensor>&, int64_t) { return {like(self)}; }
+Layouts fake_quantized(const at::Tensor& self, int64_t quant_min, int64_t quant_max) {
+  TORCH_CHECK(quant_min <= quant_max, "`quant_min` should be less than or equal to `quant_max`, but they are ", quant_min, " and ", quant_max);
+  TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(self.scalar_type()), "fake_quantize: not implemented for '", self.scalar_type(), "'; it takes floats");
+  auto like = elementwise(self.scalar_type(), {self}).front(), mask = elementwise(at::kBool, {self}).front();
+  return {like, mask};
+}
+Layouts fake_quantized(const at::Tensor& self, int64_t zero_point, int64_t quant_min, int64_t quant_max) {
+  auto layouts = fake_quantized(self, quant_min, quant_max);
+  TORCH_CHECK(zero_point >= quant_min && zero_point <= quant_max, "`zero_point` must be between `quant_min` and `quant_max`, but is ", zero_point, " of ", quant_min, " to ", quant_max);
+  return layouts;
+}
+Layouts fake_quantized(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& zero_point, int64_t axis, int64_t quant_min, int64_t quant_max) {
+  TORCH_CHECK(axis >= 0 && axis <= self.dim(), "`axis` must be between 0 and number of dimensions of input, but is ", axis);
+  TORCH_CHECK(scale.dim() == 1 && zero_point.dim() == 1 && axis < self.dim() && scale.size(0) == self.size(axis) && zero_point.size(0) == self.size(axis),
+              "dimensions of scale and zero-point are not consistent with input tensor: ", scale.sizes(), " and ", zero_point.sizes(), " for dimension ", axis, " of ", self.sizes());
+  TORCH_CHECK(scale.scalar_type() == at::kFloat || scale.scalar_type() == at::kBFloat16, "Scale must be Float or BFloat16, found ", scale.scalar_type());
+  TORCH_CHECK(zero_point.scalar_type() == at::kInt || zero_point.scalar_type() == at::kFloat || zero_point.scalar_type() == at::kHalf,
+              "Zero-point must be Int32, Float or Half, found ", zero_point.scalar_type());
+  return fake_quantized(self, quant_min, quant_max);
+}
 Layouts native_dropout(const at::Tensor& input, double p, std::optional<bool>) {
   TORCH_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got ", p);
   auto mask = like(input);

@@ -41,6 +41,10 @@ Layouts mv(const at::Tensor& self, const at::Tensor& vec);
 Layouts _int_mm(const at::Tensor& self, const at::Tensor& mat2);
 Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& offs, const std::optional<at::Tensor>& bias,
                     std::optional<at::ScalarType> out_dtype);
+/// The result, and which elements lie within the integers.
+Layouts fake_quantized(const at::Tensor& self, int64_t quant_min, int64_t quant_max);
+Layouts fake_quantized(const at::Tensor& self, int64_t zero_point, int64_t quant_min, int64_t quant_max);
+Layouts fake_quantized(const at::Tensor& self, const at::Tensor& scale, const at::Tensor& zero_point, int64_t axis, int64_t quant_min, int64_t quant_max);
 /// Of matrices whose columns are dense, as LAPACK leaves them.
 Layouts linalg_solve_triangular(const at::Tensor& self, const at::Tensor& B, bool upper, bool left, bool unitriangular);
 Layouts trace(const at::Tensor& self);

@@ -28,7 +28,7 @@ Value _int_mm(Builder& b, Value self, Value mat2) {
 Value bmm(Builder& b, Value self, Value mat2) { return b.matmul(self, mat2); }
 // Of matrices whose leading dimensions are broadcast.
 Value linalg_solve_triangular(Builder& b, Value self, Value B, bool upper, bool left, bool unitriangular) {
-  auto result = b.node.types()[0].sizes;
+  const auto& result = b.node.types()[0].sizes;
   auto systems = [&](Value v) {
     Dims shape(result.begin(), result.end());
     std::copy_n(shape_of(v).end() - 2, 2, shape.end() - 2);

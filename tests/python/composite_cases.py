@@ -130,6 +130,9 @@ CASES = {
     "aten.linear": ([X, numbers(5, 6), numbers(5)], [F.linear, lambda x, w, b: F.linear(x, w) * b]),
     "aten.mm": ([X, numbers(6, 5)], [torch.mm]),
     "aten._int_mm": ([BYTES, (BYTES.t() + 3).contiguous()], [torch._int_mm]),
+    "aten.fake_quantize_per_tensor_affine": ([X], [lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7), lambda x: torch.fake_quantize_per_tensor_affine(x, 0.25, 0, -128, 127)]),
+    "aten.fake_quantize_per_channel_affine": ([X, torch.tensor([0, 3, -2, 1], dtype=torch.int32)], [
+        lambda x, z: torch.fake_quantize_per_channel_affine(x, 0.05 * z + 0.4, z, 0, -8, 7), lambda x, z: torch.fake_quantize_per_channel_affine(x, 0.05 * z + 0.4, z, 0, -128, 127)]),
     "aten.bmm": ([numbers(2, 3, 4), numbers(2, 4, 5)], [torch.bmm]),
     "aten._grouped_mm": ([numbers(16, 8, low=-1, high=1), numbers(3, 8, 16, low=-1, high=1), torch.tensor([5, 5, 16], dtype=torch.int32)],
                          [grouped_mm]),

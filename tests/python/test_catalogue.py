@@ -245,6 +245,19 @@ def bytes_(dtype):
         yield Case(torch._int_mm, torch.randint(0, 256, (5, 9)).to(kind), torch.randint(-128, 128, (9, 6), dtype=torch.int8))
 
 
+def fake_quantised(per_channel):
+    def cases(dtype):
+        for low, high in ((-8, 7), (0, 255)):
+            x = 4 * torch.randn(3, 5, dtype=dtype)
+            if per_channel:
+                for axis in (0, 1):
+                    yield Case(lambda x, z, axis=axis, low=low, high=high: torch.fake_quantize_per_channel_affine(x, 0.05 * z + 0.4, z, axis, low, high), x, torch.arange(x.shape[axis], dtype=torch.int32))
+            else:
+                yield Case(lambda x, low=low, high=high: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, low, high), x)
+
+    return cases
+
+
 CASES = {
     **{f"aten._upsample_{mode}2d_aa": antialiased(mode) for mode in ("bilinear", "bicubic")},
     **{f"aten.{kind}": networks(kind) for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")},
@@ -257,6 +270,8 @@ CASES = {
     "aten.scaled_dot_product_attention": attention,
     "aten._grouped_mm": experts,
     "aten._int_mm": bytes_,
+    "aten.fake_quantize_per_tensor_affine": fake_quantised(False),
+    "aten.fake_quantize_per_channel_affine": fake_quantised(True),
     "aten.ctc_loss": ctc,
     "aten.topk": ordered(torch.topk, {"k": 2}, {"k": 3, "dim": 1}, {"k": 2, "largest": False}),
     "aten.sort": ordered(torch.sort, {}, {"dim": 1}, {"descending": True}, {"stable": True}),

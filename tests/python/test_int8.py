@@ -1,4 +1,4 @@
-"""Products of bytes (torch._int_mm), and layers whose weights, or weights and activations, are quantised to bytes."""
+"""Products of bytes (torch._int_mm), layers whose weights, or weights and activations, are quantised to bytes, and what training sees of that (fake quantisation)."""
 
 import pytest
 import torch
@@ -122,3 +122,47 @@ def test_weights_are_rounded_within_the_product_under_autocast():
                 compiled(x)
     assert sum(k.kernel.startswith("dot") for k in kernels) == 2
     assert not any("128x256" in k.kernel and not k.kernel.startswith("dot") for k in kernels), kernels
+
+
+FAKE = {
+    "numbers": (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -128, 127), ()),
+    "narrow": (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.3, 0, 0, 15), ()),
+    "tensors": (lambda x, s, z: torch.fake_quantize_per_tensor_affine(x, s, z, 0, 255), (torch.tensor(0.07), torch.tensor(120, dtype=torch.int32))),
+    "channels": (lambda x, s, z: torch.fake_quantize_per_channel_affine(x, s, z, 0, -8, 7), (torch.rand(6) + 0.1, torch.tensor([0, 1, -1, 3, -8, 7], dtype=torch.int32))),
+    "last dimension": (lambda x, s, z: torch.fake_quantize_per_channel_affine(x, s, z, 1, -128, 127), (torch.rand(50) / 20 + 0.01, torch.randn(50))),
+    "off": (lambda x, s, z, on: torch._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(x, s, z, on, 0, 255)[0], (torch.tensor([0.07]), torch.tensor([120], dtype=torch.int32), torch.tensor([0]))),
+}
+
+
+@pytest.mark.parametrize("road", ["device", "compile"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("name", FAKE)
+def test_fake_quantisation(name, dtype, road):
+    function, parameters = FAKE[name]
+    x = (4 * torch.randn(6, 50)).to(dtype)
+    x[0, 0] = float("nan")
+    if name in ("numbers", "narrow"):
+        x[0, 1:3] = torch.tensor([1e30, -1e30])  # elsewhere PyTorch converts them to integers, for which 64 bits are too few
+
+    def step(function, x, *parameters):
+        x = x.detach().requires_grad_()
+        y = function(x, *parameters)
+        return y.detach(), torch.autograd.grad((y.nan_to_num() * 3).sum(), x)[0]
+
+    if road == "compile":
+        actual = step(torch.compile(function, backend="cresset"), x, *parameters)
+    else:
+        actual = step(function, x.to("cresset"), *(p.to("cresset") for p in parameters))
+    for a, e in zip(actual, step(function, x, *parameters), strict=True):
+        same = torch.equal if name != "last dimension" else torch.allclose  # q less a zero that is no integer is rounded
+        assert same(a.cpu().nan_to_num(7), e.nan_to_num(7))
+    assert not fallbacks()
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 5, 2), "less than or equal to `quant_max`"), (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 300, 0, 255), "`zero_point` must be between"),
+    (lambda x: torch.fake_quantize_per_channel_affine(x, x[0], x[0].int(), 0, 0, 255), "not consistent with input"), (lambda x: torch.fake_quantize_per_channel_affine(x, x[0], x[0].int(), 3, 0, 255), "`axis` must be"),
+])
+def test_mistakes_of_fake_quantisation(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call(torch.rand(4, 6, device="cresset"))

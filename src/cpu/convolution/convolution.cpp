@@ -174,7 +174,7 @@ llvm::Error emit_convolution(KernelContext& c) {
   };
   bool by_planes = product_shape(op) && op.getDimensionNumbers().getOutputBatchDimension() == 0;
   if (by_planes && is_direct(g, c.k.target)) {
-    (g.in_features == 1 && is_depthwise_in_place(g, c.k.target) ? emit_depthwise_in_place : emit_direct)(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
+    (is_depthwise_in_place(g, c.k.target) ? emit_depthwise_in_place : emit_direct)(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
   } else if (by_planes && is_winograd(g, c.k)) {
     emit_winograd(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
   } else if (product_shape(op) && !by_planes && is_depthwise_gradient(g, c.k.target)) {

@@ -266,7 +266,7 @@ bool is_small_group(const Geometry& g, const Target& target) {
 bool is_direct(const Geometry& g, const Target& target) {
   if (g.groups == 1 || g.batch_groups != 1 || g.axes.empty() || !g.is_dense(&Axis::out, &Axis::out_stride)) return false;
   if (g.in_features > 1 ? !is_small_group(g, target) : g.features > 4 || g.window_size() > 128) return false;
-  if (g.in_features == 1 && is_depthwise_in_place(g, target)) return true;
+  if (is_depthwise_in_place(g, target)) return true;
   Layout l(g, target);
   return (l.padded + l.all_results) * 8 <= kLargestScratch;
 }
