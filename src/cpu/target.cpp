@@ -39,8 +39,6 @@ std::string lacking(const Machine& machine) {
   return llvm::join(features, "");
 }
 
-bool multiplies_bytes(const Target& target) { return llvm::StringRef(target.features).contains("+avx512vnni"); }
-
 llvm::Expected<Target> select_instructions(const std::string& name, const Machine& machine) {
   auto variable = [](const char* name) {
     const char* value = std::getenv(name);
@@ -80,14 +78,14 @@ const Machine& host() {
 
 llvm::Expected<Target> select_target(const std::string& name, const Machine& machine) {
   auto target = select_instructions(name, machine);
-  if (target) target->l1 = machine.l1, target->byte_dot = multiplies_bytes(*target);
+  if (target) target->l1 = machine.l1;
   return target;
 }
 
 llvm::Expected<Target> describe_target(const std::string& name) {
   constexpr int64_t kL1 = 48 << 10;  // of both
-  if (name == "amx") return Target{name, "sapphirerapids", kAvx2 + "," + kAvx512 + kTiles + kBytes, 16, 32, Target::Native, true, kL1, true};
-  if (name == "avx512") return Target{name, "znver5", kAvx2 + "," + kAvx512 + kPairs + kBytes, 16, 32, Target::Native, false, kL1, true};
+  if (name == "amx") return Target{name, "sapphirerapids", kAvx2 + "," + kAvx512 + kTiles + kBytes, 16, 32, Target::Native, true, kL1};
+  if (name == "avx512") return Target{name, "znver5", kAvx2 + "," + kAvx512 + kPairs + kBytes, 16, 32, Target::Native, false, kL1};
   if (name == "avx2") return Target{name, "haswell", kAvx2 + ",-avx512f", 8, 16};
   return select_target(name);
 }

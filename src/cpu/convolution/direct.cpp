@@ -28,8 +28,7 @@ struct Layout {
     lanes = std::max(2, target.lanes * 4 / bytes);
     if (g.in_features > 1 && column.out * 2 <= lanes && lanes > 8) lanes /= 2;
     int64_t needed = round_up(column.out, lanes) + (column.window - 1) * column.dilation / column.step + 1;
-    int64_t copied = ceil_div(std::max<int64_t>(column.low, 0), column.step) + round_up(ceil_div(column.in, column.step), lanes) + lanes;
-    width = round_up(std::max(needed, column.base_dilation == 1 ? copied : needed), lanes);
+    width = round_up(needed, lanes);
     pitch = width * column.step;
     choose_tile(g, target);
     int64_t planes = 1, results = 1;

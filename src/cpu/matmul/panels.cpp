@@ -63,7 +63,7 @@ int64_t Panels::computed(int64_t n) const {
 
 Panels::Kind Panels::choose_kind() const {
   if (k_.target.bf16_dot != Target::None && multiplied_as(s_.a_type).isBF16() && multiplied_as(s_.b_type).isBF16() && type->isFloatTy()) return PairsOfBf16;
-  if (type->isIntegerTy(32) && is_byte(s_.a_type) && is_byte(s_.b_type) && !s_.pack_b) return k_.target.byte_dot ? FoursOfBytes : PairsOfWords;
+  if (type->isIntegerTy(32) && is_byte(s_.a_type) && is_byte(s_.b_type) && !s_.pack_b) return k_.target.byte_dot() ? FoursOfBytes : PairsOfWords;
   return Numbers;
 }
 bool Panels::a_lies_in_units() const {
