@@ -11,6 +11,7 @@
 
 #include "cpu/attention/attention.h"
 #include "cpu/emit/vector_math.h"
+#include "cpu/prepare/rewrite.h"
 
 namespace cresset::cpu {
 
@@ -316,18 +317,7 @@ void split_attention_gradient(CompositeOp op) {
   Operation* first = sum.getDefiningOp();
   for (int64_t d : {3, 4})
     if (int64_t in_mask = d - 5 + mask.getRank(); in_mask < 0 || mask.getDimSize(in_mask) == 1) dims.push_back(d);
-  if (gradient.sums > 1 || dims.size() > 1) {
-    SmallVector<int64_t> rest;
-    for (int64_t d = 0; d < 5; ++d)
-      if (!llvm::is_contained(dims, d)) rest.push_back(limits[d]);
-    auto scalar = RankedTensorType::get({}, b.getF32Type());
-    Value none = ConstantOp::create(b, op.getLoc(), DenseElementsAttr::get(scalar, 0.0f));
-    auto reduce = ReduceOp::create(b, op.getLoc(), TypeRange{RankedTensorType::get(rest, b.getF32Type())}, ValueRange{sum}, ValueRange{none}, b.getDenseI64ArrayAttr(dims));
-    OpBuilder::InsertionGuard guard(b);
-    Block* body = b.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {op.getLoc(), op.getLoc()});
-    mlir::stablehlo::ReturnOp::create(b, op.getLoc(), ValueRange{AddOp::create(b, op.getLoc(), body->getArgument(0), body->getArgument(1))});
-    sum = reduce.getResult(0);
-  }
+  if (gradient.sums > 1 || dims.size() > 1) sum = sum_over(b, sum, dims);
   if (mask.getElementType() != b.getF32Type()) sum = ConvertOp::create(b, op.getLoc(), shaped(sum).clone(mask.getElementType()), sum);
   sum = ReshapeOp::create(b, op.getLoc(), mask, sum);
   all.replaceUsesWithIf(sum, [&](OpOperand& use) { return use.getOwner() != first; });

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cpu/emit/types.h"
+#include "cpu/prepare/rewrite.h"
 #include "stablehlo/dialect.h"
 
 namespace cresset::cpu {
@@ -19,9 +20,8 @@ struct Spread {
 };
 std::optional<Spread> spread_of(Value v) {
   if (auto broadcast = v.getDefiningOp<BroadcastInDimOp>()) return Spread{broadcast.getOperand(), {}, SmallVector<int64_t>(broadcast.getBroadcastDimensions())};
-  auto constant = v.getDefiningOp<ConstantOp>();
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  return splat ? std::optional(Spread{{}, splat, {}}) : std::nullopt;
+  auto number = splat(v);
+  return number ? std::optional(Spread{{}, number, {}}) : std::nullopt;
 }
 // The number, if it is a whole one that a byte or the negative of one may be, so that sums of its products stay within i32.
 std::optional<int64_t> whole_number(const Spread& s) {
@@ -152,7 +152,7 @@ struct MultiplyQuantised final : OpRewritePattern<DotGeneralOp> {
     auto in_type = [&](const Spread& s, const Side& side) { return to(in_result(s, side, shaped(product), r), type); };
     for (auto [side, other] : {std::pair(&x, &y), std::pair(&y, &x)}) {
       if (!side->q.zero || (known && whole_number(*side->q.zero) == 0)) continue;
-      Spread sums = sum(r, loc, to(other->bytes(r), i32), *other);
+      Spread sums = sum(r, to(other->bytes(r), i32), *other);
       result = SubtractOp::create(r, loc, result, MulOp::create(r, loc, in_type(*side->q.zero, *side), in_type(sums, *other)));
     }
     if (x.q.zero && y.q.zero) {
@@ -163,21 +163,13 @@ struct MultiplyQuantised final : OpRewritePattern<DotGeneralOp> {
     return to(result, r.getF32Type());
   }
   // Over what the product sums.
-  static Spread sum(PatternRewriter& r, Location loc, Value v, const Side& side) {
+  static Spread sum(PatternRewriter& r, Value v, const Side& side) {
     Spread result;
-    SmallVector<int64_t> shape;
-    for (auto [d, size] : llvm::enumerate(shaped(v).getShape()))
-      if (!side.is_summed(d)) shape.push_back(size), result.dims.push_back(d);
-    Type type = element(v);
-    auto number = RankedTensorType::get({}, type);
-    Value zero = ConstantOp::create(r, loc, cast<ElementsAttr>(DenseElementsAttr::get(number, r.getZeroAttr(type))));
+    for (int64_t d = 0; d < shaped(v).getRank(); ++d)
+      if (!side.is_summed(d)) result.dims.push_back(d);
     SmallVector<int64_t> summed(side.summed);
     llvm::sort(summed);
-    auto reduce = ReduceOp::create(r, loc, TypeRange{RankedTensorType::get(shape, type)}, ValueRange{v}, ValueRange{zero}, r.getDenseI64ArrayAttr(summed));
-    OpBuilder::InsertionGuard guard(r);
-    Block* body = r.createBlock(&reduce.getBody(), {}, {number, number}, {loc, loc});
-    ReturnOp::create(r, loc, ValueRange{AddOp::create(r, loc, body->getArgument(0), body->getArgument(1))});
-    result.value = reduce.getResult(0);
+    result.value = sum_over(r, v, summed);
     return result;
   }
 };

@@ -7,6 +7,7 @@
 #include "cpu/fusion.h"
 #include "cpu/prepare/join_products.h"
 #include "cpu/prepare/quantised.h"
+#include "cpu/prepare/rewrite.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,10 +21,6 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-SplatElementsAttr splat(Value v) {
-  auto constant = v.getDefiningOp<ConstantOp>();
-  return constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-}
 // The number behind a splat constant, also behind a broadcast one.
 std::optional<double> number(Value v) {
   while (auto broadcast = v.getDefiningOp<BroadcastInDimOp>()) v = broadcast.getOperand();
