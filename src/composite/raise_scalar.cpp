@@ -92,16 +92,26 @@ bool plausible(const Scalar& s, const std::vector<double>& p) {
   return true;
 }
 
-// The reference that is nearest to what the region computes.
-Match nearest(const Row& at, const Row& values, const Function& f) {
+Row values_of(const Scalar& s, const std::vector<double>& parameters, const Row& at) {
+  Row values;
+  for (double x : at) values.push_back(s.formula(x, parameters.data()).v);
+  return values;
+}
+Row slopes_of(const Scalar& s, const std::vector<double>& parameters, const Row& at) {
+  Row slopes;
+  for (double x : at) slopes.push_back(s.formula(Dual(x, 1), parameters.data()).d);
+  return slopes;
+}
+
+// The reference that is nearest to what the region computes; `far` are its values at far_points(), if they are known.
+Match nearest(const Row& at, const Row& values, const Function& f, const std::optional<Row>& far = {}) {
   Match best;
   for (const Scalar& s : scalar_references()) {
     auto parameters = recover(s, f);
     if (!plausible(s, parameters)) continue;
-    Row expected;
-    for (double x : at) expected.push_back(s.formula(x, parameters.data()).v);
     // At 0 there is nothing to round: what differs here has been added.
-    double d = std::max(difference(values, expected, 1.0), 100 * std::fabs(f(0) - s.formula(0.0, parameters.data()).v));
+    double d = std::max(difference(values, values_of(s, parameters, at), 1.0), 100 * std::fabs(f(0) - s.formula(0.0, parameters.data()).v));
+    if (far && d < kNear) d = std::max(d, difference_of_finite(*far, values_of(s, parameters, far_points())));
     if (d < best.distance) best = {&s, parameters, d};
   }
   return best;
@@ -182,7 +192,7 @@ void raise_scalars(Program& program, RaiseReport& report) {
       auto few = region(few_samples());
       if (!few || few->size() == 1 || nearest(few_samples(), *few, f).distance > kNear) continue;
       auto values = region(samples());
-      Match match = nearest(samples(), *values, f);
+      Match match = nearest(samples(), *values, f, region(far_points()));
       double tolerance = tolerance_of(x);
       if (match.distance <= tolerance && !is_complement(op, match) && !narrows(v, {x})) best = match, best_input = x;  // the farthest wins
       else if (match.distance > tolerance && match.distance < near.first) near = {match.distance, x}, near_name = match.reference->name;
@@ -231,14 +241,12 @@ std::optional<Row> slope_of(Value v, Value g, Value x, const Row& at) {
 bool could_be_slope(const Row& few) {
   if (largest(few) > 10) return false;
   for (const Scalar& s : scalar_references()) {
-    Row expected;
     if (!s.recover.empty()) {
       // Constant below 0, or above it: leaky_relu, hardtanh; elu and softplus approach a constant.
       if (few[1] == few[2] || std::fabs(few[0]) < 1.5) return true;
       continue;
     }
-    for (double at : few_samples()) expected.push_back(s.formula(Dual(at, 1), nullptr).d);
-    if (difference(few, expected, 1.0) < kNear) return true;
+    if (difference(few, slopes_of(s, {}, few_samples()), 1.0) < kNear) return true;
   }
   for (const Entry& e : catalogue()) {
     if (!e.slope) continue;
@@ -263,7 +271,7 @@ GradientMatch nearest_gradient(Value v, Value g, Value x) {
   // Most products are no gradient at all.
   auto few = slope_of(v, g, x, few_samples());
   if (!few || !could_be_slope(*few)) return best;
-  auto slope = slope_of(v, g, x, samples());
+  auto slope = slope_of(v, g, x, samples()), far = slope_of(v, g, x, far_points());
   if (!slope) return best;
   auto slope_at = [&](double at) {
     auto row = slope_of(v, g, x, Row{at});
@@ -291,9 +299,8 @@ GradientMatch nearest_gradient(Value v, Value g, Value x) {
       match.parameters = {end(middle, -9999), end(middle, 9999)};
     }
     if (!plausible(s, match.parameters)) continue;
-    Row expected;
-    for (double at : samples()) expected.push_back(s.formula(Dual(at, 1), match.parameters.data()).d);
-    double d = difference(*slope, expected, 1.0);
+    double d = difference(*slope, slopes_of(s, match.parameters, samples()), 1.0);
+    if (far && d < kNear) d = std::max(d, difference_of_finite(*far, slopes_of(s, match.parameters, far_points())));
     if (d >= best.distance) continue;
     best = {backward, backward->name == "aten.threshold_backward" ? std::vector<Constant>{} : attributes_of(match), d};
     best.attributes.insert(best.attributes.end(), backward->fixed.begin(), backward->fixed.end());

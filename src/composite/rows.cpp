@@ -25,6 +25,22 @@ double difference(const Row& a, const Row& b, double unit) {
   }
   return worst;
 }
+const Row& far_points() {
+  static const auto* row = [] {
+    auto* r = new Row;
+    for (double x = 128; x < 3e38; x *= 16) r->push_back(x), r->push_back(-x);
+    return r;
+  }();
+  return *row;
+}
+double difference_of_finite(const Row& a, const Row& b) {
+  Row found, expected;
+  for (size_t i = 0; i < b.size(); ++i) {
+    double x = a.size() == 1 ? a[0] : a[i];
+    if (std::isfinite(x) && std::isfinite(b[i])) found.push_back(x), expected.push_back(b[i]);
+  }
+  return difference(found, expected, 1);
+}
 double largest(const Row& row) {
   double m = 0;
   for (double v : row) m = std::max(m, std::fabs(v));

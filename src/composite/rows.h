@@ -12,6 +12,10 @@ bool is_row_operation(mlir::Operation* op);
 Row random_row(int64_t n, unsigned seed, double scale = 1);
 /// The largest difference, relative to b's elements, or to `unit` where they are smaller.
 double difference(const Row& a, const Row& b, double unit);
+/// Points far from 0, up to the largest numbers of f32: there it shows whether a function bends once more (relu, or a clamp at 255).
+const Row& far_points();
+/// The largest difference, relative to b's elements, of what is finite: formulas may overflow, which their operator does not.
+double difference_of_finite(const Row& a, const Row& b);
 double largest(const Row& row);
 double mean_of(const Row& row);
 double mean_square(const Row& row);
