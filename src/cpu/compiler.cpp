@@ -12,6 +12,7 @@
 
 #include "composite/decompose.h"
 #include "composite/kernels.h"
+#include "cpu/assumed_zeros.h"
 #include "cpu/prepare/control_flow.h"
 #include "cpu/jit/family.h"
 #include "cpu/jit/kernel_cache.h"
@@ -20,6 +21,7 @@
 #include "cpu/native_program.h"
 #include "cpu/plan.h"
 #include "cpu/emit/random.h"
+#include "cpu/prepare/quantised.h"
 #include "cpu/prepare/simplify.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Support/xxhash.h"
@@ -505,7 +507,23 @@ auto with_main(ModuleOp module, Use use) -> decltype(use(func::FuncOp())) {
 }  // namespace
 
 llvm::Expected<std::unique_ptr<Program>> compile(ModuleOp module, const CompileOptions& options) {
-  return with_main(module, [&](func::FuncOp main) { return compile_main(module, main, options); });
+  return with_main(module, [&](func::FuncOp main) -> llvm::Expected<std::unique_ptr<Program>> {
+    auto arguments = [&](auto is_wanted) {
+      std::vector<size_t> found;
+      for (unsigned i = 0; i < main.getNumArguments(); ++i)
+        if (is_wanted(i)) found.push_back(i);
+      return found;
+    };
+    // Only where weights are quantised zeros are assumed.
+    bool may_assume = !main->hasAttr(kAssumesNothing) && !arguments([&](unsigned i) { return isa<RankedTensorType>(main.getArgumentTypes()[i]) && is_byte(element(main.getArgument(i))); }).empty();
+    OwningOpRef<ModuleOp> original = may_assume ? module.clone() : OwningOpRef<ModuleOp>();
+    auto program = compile_main(module, main, options);
+    auto zeros = arguments([&](unsigned i) { return main.getArgAttr(i, kAssumedZero) != nullptr; });
+    if (!program || zeros.empty()) return program;
+    std::string text;
+    llvm::raw_string_ostream(text) << *original;
+    return guard_zeros(std::move(*program), std::move(zeros), std::move(text), {.cpu = options.cpu, .sizes_change = options.sizes_change});
+  });
 }
 
 llvm::Expected<std::string> assembly(ModuleOp module, const CompileOptions& options) {

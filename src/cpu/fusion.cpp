@@ -1,6 +1,6 @@
 #include "cpu/fusion.h"
 
-#include "cpu/emit/kernels.h"
+#include "cpu/convolution/convolution.h"
 #include "cpu/emit/random.h"
 
 namespace cresset::cpu {
@@ -38,6 +38,9 @@ bool has_expensive_part(Operation* op, int depth = 0) {
   if (!op || !is_elementwise(op) || depth > 8) return false;
   return is_expensive(op) || llvm::any_of(op->getOperands(), [&](Value v) { return has_expensive_part(v.getDefiningOp(), depth + 1); });
 }
+
+// Whether neighbours are read from where they are none, which is worth a copy that is read often.
+bool reads_transposed(Operation* op) { return is_elementwise(op) && llvm::any_of(op->getOperands(), [](Value v) { return v.getDefiningOp<TransposeOp>(); }); }
 
 SmallVector<int64_t> without_trailing_ones(ArrayRef<int64_t> shape) {
   while (!shape.empty() && shape.back() == 1) shape = shape.drop_back();
@@ -163,9 +166,10 @@ class Fuser {
       if (auto role = role_in(op, uses, *first)) return join(op, *first, *role);
       bool alone = !escapes && llvm::all_of(uses, [&](const Use& u) { return u.fusion == first && takes_inline(u, op); });
       bool repeated = !is_aligned_reader(*first, uses);
-      // A channel's scale, say, which all of its positions share.
-      bool shared = shaped(op->getResult(0)).getNumElements() * 32 <= product(first->shape) && has_expensive_part(op);
-      if (alone && !shared && !(repeated && is_expensive(op)) && inline_depth(op) < 24 && evaluations(uses) <= kMostEvaluations) {
+      // A channel's scale, say, or its weights, which all of its positions share.
+      int64_t readers = product(first->shape) / std::max<int64_t>(shaped(op->getResult(0)).getNumElements(), 1);
+      bool shared = (readers >= 32 && has_expensive_part(op)) || (readers >= 4 && reads_transposed(op));
+      if (alone && !shared && !(repeated && is_expensive(op)) && !is_epilogue_before_moves(op) && inline_depth(op, *first) < 24 && evaluations(uses) <= kMostEvaluations) {
         evaluations_[op] = evaluations(uses);
         return join(op, *first, Fusion::Inline);
       }
@@ -173,6 +177,26 @@ class Fuser {
     Fusion& fusion = start(op, Fusion::Rows, Fusion::Element);
     fusion.shape.assign(shaped(op->getResult(0)).getShape().begin(), shaped(op->getResult(0)).getShape().end());
     if (fusion.shape.empty()) fusion.shape.push_back(1);
+  }
+
+  // Whether a product's epilogue had better write this, of which others read what lies elsewhere: a pad, windows. That keeps them from being parts of the epilogue, and it from what they
+  // would take inline. What is narrowest on the way is written.
+  static bool is_epilogue_before_moves(Operation* op) {
+    constexpr int kMostSteps = 64;
+    auto is_moved = [](Operation* op) { return llvm::any_of(op->getUsers(), [](Operation* user) { return isa<PadOp, SliceOp>(user); }); };
+    Operation* last = op;
+    for (int step = 0; step < kMostSteps && is_elementwise(last) && !is_moved(last) && last->hasOneUse(); ++step) last = *last->user_begin();
+    if (!is_elementwise(last) || !is_moved(last)) return false;
+    int64_t bytes = element_bytes(element(op->getResult(0)));
+    for (int step = 0; step < kMostSteps && is_elementwise(op); ++step) {
+      auto shape = shaped(op->getResult(0)).getShape();
+      auto above = llvm::find_if(op->getOperands(), [&](Value v) { return shaped(v).getShape() == shape && v.getDefiningOp() && !is_splat(v.getDefiningOp()) && !is_view(v.getDefiningOp()); });
+      if (above == op->getOperands().end()) return false;
+      op = (*above).getDefiningOp();
+      if (isa<DotGeneralOp, ConvolutionOp>(op)) return true;
+      if (element_bytes(element(op->getResult(0))) < bytes) return false;
+    }
+    return false;
   }
 
   // How often a kernel computes this for one of its elements: once for all that read it where they are, once more for each that reads it elsewhere. The steps of a
@@ -238,7 +262,9 @@ class Fuser {
   static bool is_read_converted(Operation* op, const Use& use) {
     constexpr int64_t kMostRows = 1536;
     auto convert = dyn_cast<ConvertOp>(op);
-    if (!convert || !isa_and_nonnull<DotGeneralOp>(use.fusion->product) || !feeds_product(use.user, *use.fusion)) return false;
+    if (!convert || !use.fusion->product || !feeds_product(use.user, *use.fusion)) return false;
+    if (auto convolution = dyn_cast<ConvolutionOp>(use.fusion->product)) return use.user == convolution && is_channels_last(convolution);
+    if (!isa<DotGeneralOp>(use.fusion->product)) return false;
     Type from = element(convert.getOperand()), to = element(convert);
     if (is_byte(from)) return isa<FloatType>(to) || (isa<IntegerType>(to) && to.getIntOrFloatBitWidth() > 8);
     Value base = convert.getOperand();
@@ -259,6 +285,7 @@ class Fuser {
       case Fusion::AttentionGradient:
         if (isa<PadOp>(use.user) && use.operand == 1) return is_splat(op);
         return (is_view(op) || is_read_converted(op, use)) && (use.user != use.fusion->product || reads_window(use.user, use.operand)) && feeds_product(use.user, *use.fusion) && is_strided(op, *use.fusion);
+      case Fusion::Convolution: return is_same_bytes(op) || is_read_converted(op, use);
       case Fusion::Composite: return isa<ReshapeOp>(op);
       case Fusion::Window:
         return isa<IotaOp>(op) || is_same_bytes(op);
@@ -305,9 +332,10 @@ class Fuser {
   bool is_aligned_reader(const Fusion& fusion, ArrayRef<Use> uses) {
     return llvm::all_of(uses, [&](const Use& u) { return !isa<BroadcastInDimOp, GatherOp>(u.user) && (fusion.kind != Fusion::Rows || fusion.roles.lookup(u.user) == Fusion::Element || is_elementwise(u.user)); });
   }
-  int inline_depth(Operation* op) {
-    int depth = 0;
-    for (Operation* user = op; user && user->hasOneUse() && depth < 64; user = *user->user_begin()) ++depth;
+  // How many operations of the kernel follow each other behind this one.
+  int inline_depth(Operation* op, const Fusion& fusion) {
+    int depth = 1;
+    for (Operation* user = op; user->hasOneUse() && fusion.roles.contains(*user->user_begin()) && depth < 64; user = *user->user_begin()) ++depth;
     return depth;
   }
 
@@ -446,6 +474,7 @@ std::optional<ProductShape> product_shape(Operation* op) {
   if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
     auto dims = convolution.getDimensionNumbers();
     auto shape = shaped(convolution).getShape();
+    if (is_channels_last(convolution)) return ProductShape{product(shape.drop_back()), shape.back()};
     if (!llvm::is_sorted(dims.getOutputSpatialDimensions())) return std::nullopt;
     if (dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 && convolution.getBatchGroupCount() == 1)
       return ProductShape{shape[0] * shape[1], product(shape.drop_front(2))};

@@ -173,7 +173,8 @@ Value Cell::content_as(at::ScalarType dtype) {
 bool Cell::pending() const { return content_ && &content_.node->op() != &builtin::input; }
 
 // Nothing is gained by keeping operators on weights alone apart.
-static bool is_weight(const at::Tensor& t, const Cell& cell) { return cell.content() && !cell.pending() && t.requires_grad(); }
+// What is quantised has no gradient: signed bytes that were there before are weights.
+static bool is_weight(const at::Tensor& t, const Cell& cell) { return cell.content() && !cell.pending() && (t.requires_grad() || t.scalar_type() == at::kChar); }
 
 static Value behind_barrier(Value v) {
   TensorType type = v.type();

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.ao.quantization.fx._decomposed  # the operators of quantized_decomposed
 from torch import nn
 
 import torch_cresset
@@ -122,6 +123,60 @@ def test_weights_are_rounded_within_the_product_under_autocast():
                 compiled(x)
     assert sum(k.kernel.startswith("dot") for k in kernels) == 2
     assert not any("128x256" in k.kernel and not k.kernel.startswith("dot") for k in kernels), kernels
+
+
+class Images(nn.Module):
+    """What torch.export's quantisation makes of convolutions. Scales are powers of two: all sums are exact, also eager's."""
+
+    def __init__(self):
+        super().__init__()
+        for name, shape in {"first": (16, 3, 3, 3), "depthwise": (16, 1, 3, 3), "second": (32, 16, 1, 1), "third": (32, 32, 3, 3)}.items():
+            self.register_buffer(name, random_bytes(*shape))
+            self.register_buffer(f"{name}_zeros", torch.zeros(shape[0], dtype=torch.int64))
+            self.register_buffer(f"{name}_scales", 2.0 ** torch.randint(-9, -6, shape[:1]))
+            self.register_buffer(f"{name}_bias", torch.randint(-8, 8, shape[:1]) / 4)
+
+    def convolve(self, x, name, **how):
+        weights = torch.ops.quantized_decomposed.dequantize_per_channel(getattr(self, name), getattr(self, f"{name}_scales"), getattr(self, f"{name}_zeros"), 0, -128, 127, torch.int8)
+        return nn.functional.conv2d(x, weights, getattr(self, f"{name}_bias"), **how)
+
+    def quantised(self, x, scale, zero):
+        bytes_ = torch.ops.quantized_decomposed.quantize_per_tensor(x, scale, zero, 0, 255, torch.uint8)
+        return torch.ops.quantized_decomposed.dequantize_per_tensor(bytes_, scale, zero, 0, 255, torch.uint8)
+
+    def forward(self, x):
+        x = self.quantised(self.convolve(self.quantised(x, 1 / 32, 130), "first", padding=1, stride=2).relu(), 1 / 16, 0)
+        x = self.quantised(self.convolve(x, "depthwise", padding=1, groups=16), 1 / 4, 101)
+        x = self.quantised(self.convolve(x, "second"), 1 / 2, 120)
+        x = self.quantised((self.convolve(x, "third", padding=1) + x).relu(), 2.0, 0)
+        return nn.functional.max_pool2d(x, 3, 2, 1).mean((2, 3))
+
+
+@pytest.mark.parametrize("road", ["device", "compile"])
+def test_quantised_convolutions(road):
+    with torch.no_grad():
+        model, x = Images(), torch.randn(2, 3, 30, 22)
+        ours = torch.compile(model, backend="cresset") if road == "compile" else model
+
+        def check(kind):
+            """The same numbers, by as many convolutions of this kind."""
+            expected = model.cpu()(x)
+            if road == "device":
+                model.to("cresset")
+            given = x.to("cresset") if road == "device" else x
+            torch.testing.assert_close(ours(given).cpu(), expected, rtol=0, atol=0)
+            with torch_cresset.profile() as kernels:
+                ours(given).cpu()
+            assert sum(k.calls for k in kernels if k.kernel.startswith("convolution i32")) == kind, kernels
+            return expected
+
+        before = check(3)  # the one within channels is element-wise
+        # Zeros of weights are taken for 0 until one is not.
+        model.second_zeros[3] = 2
+        assert not torch.equal(check(0), before)
+        model.second_zeros.zero_()
+        assert torch.equal(check(3), before)
+    assert not fallbacks()
 
 
 FAKE = {

@@ -172,6 +172,7 @@ llvm::Error emit_convolution(KernelContext& c) {
   StorePositions store = [&](IR image, IR feature, IR position, IR sum, int lanes) {
     emit_epilogue(c, c.k.add(c.k.mul(image, g.groups * g.features), feature), position, sum, lanes);
   };
+  if (is_channels_last(op)) return emit_channels_last(c, op, g), llvm::Error::success();
   bool by_planes = product_shape(op) && op.getDimensionNumbers().getOutputBatchDimension() == 0;
   if (by_planes && is_direct(g, c.k.target)) {
     (is_depthwise_in_place(g, c.k.target) ? emit_depthwise_in_place : emit_direct)(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);

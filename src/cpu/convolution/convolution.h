@@ -1,5 +1,6 @@
 // The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp, its operand convolution_windows.h), for 3 x 3
-// windows Winograd's (winograd.cpp) and, for small groups, direct ones (direct.cpp; where each has one input feature, depthwise_in_place.cpp and depthwise_gradient.cpp).
+// windows Winograd's (winograd.cpp) and, for small groups, direct ones (direct.cpp; where each has one input feature, depthwise_in_place.cpp and depthwise_gradient.cpp). Of bytes
+// whose channels are neighbours it is a product whose operands lie in memory (channels_last.cpp).
 #pragma once
 
 #include <vector>
@@ -63,6 +64,10 @@ void emit_depthwise_in_place(KernelContext& c, const Geometry& g, IR input, IR k
 /// Whether emit_depthwise_gradient does it: the gradient of such a convolution's kernel, features first.
 bool is_depthwise_gradient(const Geometry& g, const Target& target);
 void emit_depthwise_gradient(KernelContext& c, const Geometry& g, IR input, IR kernel);
+
+/// Whether emit_channels_last does it: of what is converted from bytes, [images, …, features], by a kernel [features, …, input features], summed in i32. Without padding.
+bool is_channels_last(mlir::stablehlo::ConvolutionOp op);
+void emit_channels_last(KernelContext& c, mlir::stablehlo::ConvolutionOp op, const Geometry& g);
 
 /// Whether emit_winograd does it, and faster than the implicit product.
 bool is_winograd(const Geometry& g, KernelEmitter& k);

@@ -577,7 +577,10 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
         return is_unsigned(type) ? positive : b.CreateOr(positive, b.CreateSExt(b.CreateICmpSLT(in[0], constant(0)), in[0]->getType()));
       })
       .Case([&](IsFiniteOp) { return b.CreateFCmpOLT(unary(llvm::Intrinsic::fabs), constant(std::numeric_limits<double>::infinity())); })
-      .Case([&](ConvertOp) { return emit_convert(k_, type, element(op->getResult(0)), in[0]); })
+      .Case([&](ConvertOp) {
+        if (op->hasAttr(kWithinI32)) return b.CreateFreeze(b.CreateFPToSI(in[0], in[0]->getType()->getWithNewType(b.getInt32Ty())));
+        return emit_convert(k_, type, element(op->getResult(0)), in[0]);
+      })
       .Case([&](BitcastConvertOp) {
         Type to = element(op->getResult(0));
         return k_.from_memory(to, b.CreateBitCast(k_.to_memory(type, in[0]), in[0]->getType()->getWithNewType(k_.memory_type(to))));

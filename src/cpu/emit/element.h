@@ -34,6 +34,9 @@ struct BoundedIndex {
 /// Marks an exponential whose argument is never above 0 (by simplify()).
 inline constexpr llvm::StringLiteral kAtMostZero = "cresset.at_most_zero";
 
+/// Marks a conversion of floats to i32 that are none beyond it, of which only the last byte is kept (by simplify()); that of nan is any.
+inline constexpr llvm::StringLiteral kWithinI32 = "cresset.within_i32";
+
 /// On a sort: how many of each line's first elements somebody reads (by simplify()).
 inline constexpr llvm::StringLiteral kFirstWanted = "cresset.first_wanted";
 

@@ -104,7 +104,7 @@ class MatmulEmitter {
     });
     // Few columns use an element of A too seldom to pay for packing it. Pairs are read as they lie, if none goes beyond the end of K.
     bool units = p_.depth == 1 || (!p_.grid && s_.groups != MatmulSpec::Depth && run() % p_.depth == 0 && kc_ % p_.depth == 0);
-    in_place_ = s_.a_unit_k && nb_ <= 12 * nr_ && units && p_.a_lies_in_units();
+    in_place_ = s_.a_run || (s_.a_unit_k && nb_ <= 12 * nr_ && units && p_.a_lies_in_units());
   }
   static constexpr int64_t kRowsOfGroup = 192;
   int64_t run() const { return s_.k_run ? s_.k_run : s_.k; }
@@ -243,10 +243,11 @@ class MatmulEmitter {
   int64_t lines_of_run() const { return ceil_div(s_.b_unit_k ? kc_ : nr_, elements_of_line()); }
   int64_t parts_of_run() const { return ceil_div(lines_of_run(), kLinesOfPart); }
   bool asks_for_b() const { return s_.b_offset && !row_by_row(); }
-  int64_t parts_of_tile() const {
+  int64_t wanted_parts() const {
     int64_t most = std::max<int64_t>(kc_ / (kLeastBetween * p_.depth), 1), of_a = in_place_ ? ceil_div(kc_, kElementsOfRow) : 1;
     return std::clamp<int64_t>(asks_for_b() ? ceil_div(runs_of_b() * parts_of_run(), ceil_div(mc_, mr_)) : 1, std::min(of_a, most), most);
   }
+  int64_t parts_of_tile() const { return s_.a_run ? ceil_div(kc_, length_of_part()) : wanted_parts(); }
   void ask_for_b(const Block& at, IR part, IR n) {
     int64_t lines = std::min(lines_of_run(), kLinesOfPart);
     IR run = k_.min(b_.CreateUDiv(part, k_.i64(parts_of_run())), k_.i64(runs_of_b() - 1)), first = b_.CreateURem(part, k_.i64(parts_of_run()));
@@ -276,7 +277,11 @@ class MatmulEmitter {
     IR is_first = b_.CreateAnd(b_.CreateICmpEQ(n, k_.i64(0)), b_.CreateICmpEQ(at.k0, at.k_begin));
     return b_.CreateAnd(b_.CreateNot(is_first), is_whole_panel(at, n));
   }
-  int64_t length_of_part() const { return round_up(ceil_div(kc_, parts_of_tile()), s_.line.window ? s_.line.window : p_.depth); }
+  int64_t length_of_part() const {
+    int64_t length = round_up(ceil_div(kc_, wanted_parts()), s_.line.window ? s_.line.window : p_.depth);
+    if (s_.a_run) length = length >= s_.a_run && kc_ % s_.a_run == 0 ? s_.a_run : s_.k_unit;  // within a run
+    return length;
+  }
   IR parts_of(IR count) { return b_.CreateUDiv(b_.CreateAdd(count, k_.i64(length_of_part() - 1)), k_.i64(length_of_part())); }
   int64_t rows_of_part() const { return ceil_div(ceil_div(kc_, p_.depth), ceil_div(mc_, mr_) * parts_of_tile()); }
   void pack_row(const Block& at, const Panel& p, IR panel, IR u) {
@@ -390,13 +395,18 @@ class MatmulEmitter {
       for (IR row : rows)
         for (int64_t i = 0; i < length; i += 64 / element_bytes(s_.a_type)) k_.prefetch(b_.CreateGEP(k_.memory_type(s_.a_type), row, b_.CreateAdd(below, k_.add(k, k_.i64(i)))), false, 2);
     };
+    // Where element k of the block lies in its row.
+    auto in_row = [&](IR k) {
+      auto offset = [&](IR k) { return s_.a_offset(at.batch, k_.i64(0), k); };
+      return s_.a_run ? b_.CreateSub(offset(b_.CreateAdd(at.k0, k)), offset(at.k0)) : k;
+    };
     return k_.loop(k_.i64(0), at.k, length, first_sums(p, m), [&](IR k, ArrayRef<IR> sums) {
       care_for_b(p, at, m, n, b_.CreateUDiv(k, k_.i64(length)));
-      if (in_place_) k_.when(b_.CreateICmpEQ(n, k_.i64(0)), [&] { ask_for_a(k); });
-      IR begin = b_.CreateUDiv(k, k_.i64(p_.depth));
+      if (in_place_) k_.when(b_.CreateICmpEQ(n, k_.i64(0)), [&] { ask_for_a(in_row(k)); });
+      IR begin = b_.CreateUDiv(k, k_.i64(p_.depth)), first = b_.CreateUDiv(in_row(k), k_.i64(p_.depth));
       auto element = [&](int64_t i, IR u) {
-        IR at = b_.CreateAdd(begin, u);
-        return in_place_ ? b_.CreateInBoundsGEP(p_.unit, rows[i], at) : b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(at, mr_), k_.i64(i)));
+        if (in_place_) return b_.CreateInBoundsGEP(p_.unit, rows[i], b_.CreateAdd(first, u));
+        return b_.CreateInBoundsGEP(p_.unit, packed, k_.add(k_.mul(b_.CreateAdd(begin, u), mr_), k_.i64(i)));
       };
       IR panel = reads_b(p) ? b_.CreateInBoundsGEP(p_.unit, s_.b, s_.b_offset(at.batch, b_.CreateAdd(at.k0, k), b_.CreateAdd(at.n0, n))) : p.vector_at(panel_b(at, n), p.row_of_panel(begin), 0);
       return p.multiply(element, panel, k_.min(k_.i64(length), b_.CreateSub(at.k, k)), IRs(sums.begin(), sums.end()), reads_b(p) ? s_.b_pitch : 0);
@@ -492,7 +502,7 @@ class MatmulEmitter {
 }  // namespace
 
 void emit_matmul(KernelContext& c, const MatmulSpec& spec) {
-  if (spec.groups) return MatmulEmitter(c, spec).emit();
+  if (spec.groups || spec.a_run || spec.k_run) return MatmulEmitter(c, spec).emit();
   if (is_linear(c.k, spec)) return emit_linear_matmul(c, spec);
   if (is_thin(spec, c.k.target)) return emit_thin_matmul(c, spec);
   constexpr int64_t kFewColumns = 8;

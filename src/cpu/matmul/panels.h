@@ -40,6 +40,8 @@ struct MatmulSpec {
   } line;
   int64_t pack_scratch = 0, column_scratch = 0;  ///< for each block, and besides for each of its columns
   int64_t k_unit = 1;  ///< blocks of K are multiples of it
+  /// Unless 0, A lies along K in runs of so many neighbours, and is only read in place: element k of a row is as far from its first one in all rows. k_unit divides it.
+  int64_t a_run = 0;
   int64_t k_run = 0;   ///< unless 0, blocks of K don't cross its multiples, between which neighbours in K need not be neighbours in memory
   /// The batch as groups whose sizes are known only when it runs: of the rows, of which each is multiplied with the B of its group, or of K. `ends` are i32s that don't decrease.
   enum Groups { None, Rows, Depth };

@@ -8,6 +8,12 @@ namespace cresset::cpu {
 /// A product of two operands that are (q - zero) * scale, whose zeros and scales do not vary along what is summed, becomes one of the bytes themselves, exactly summed in i32
 /// (Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference", 2018, section 2.3):
 /// sum (p - a)(q - b) = sum p q - a sum q - b sum p + n a b.
+/// So does a convolution, whose channels become the last dimension (cpu/convolution/channels_last.cpp): transposes around it that sink (cpu/prepare/sink_transposes.h).
 void add_quantised_products(mlir::RewritePatternSet& rules);
+
+/// On @main: zeros that are arguments are not taken for 0.
+inline constexpr const char* kAssumesNothing = "cresset.assumes_nothing";
+/// On an argument that the program is only right for while it is 0 throughout.
+inline constexpr const char* kAssumedZero = "cresset.assumed_zero";
 
 }  // namespace cresset::cpu

@@ -8,6 +8,7 @@
 #include "cpu/prepare/join_products.h"
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/rewrite.h"
+#include "cpu/prepare/sink_transposes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -177,9 +178,43 @@ Value simplify_broadcast(BroadcastInDimOp op, PatternRewriter& r) {
   return {};
 }
 
+// The operand and the number that an operation of two combines; null without one.
+template <class Op>
+std::pair<Value, double> scaled_by_number(Op op) {
+  if (!op) return {};
+  if (auto c = number(op.getRhs())) return {op.getLhs(), *c};
+  if (auto c = number(op.getLhs())) return {op.getRhs(), *c};
+  return {};
+}
+// The least and the most that a number can be, as far as clamps tell, and what quantises what a relu has given.
+constexpr int kMostSteps = 8;
+double least(Value v, int steps = kMostSteps) {
+  constexpr double kUnknown = -std::numeric_limits<double>::infinity();
+  if (steps == 0) return kUnknown;
+  if (auto [x, c] = scaled_by_number(v.getDefiningOp<MaxOp>()); x) return std::max(c, least(x, steps - 1));
+  if (auto [x, c] = scaled_by_number(v.getDefiningOp<MinOp>()); x) return std::min(c, least(x, steps - 1));
+  if (auto [x, c] = scaled_by_number(v.getDefiningOp<MulOp>()); x) return c > 0 && least(x, steps - 1) >= 0 ? 0 : kUnknown;
+  auto round = v.getDefiningOp<RoundNearestEvenOp>();
+  return round && least(round.getOperand(), steps - 1) >= 0 ? 0 : kUnknown;
+}
+double most(Value v, int steps = kMostSteps) {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  if (steps == 0) return kUnknown;
+  if (auto [x, c] = scaled_by_number(v.getDefiningOp<MinOp>()); x) return std::min(c, most(x, steps - 1));
+  auto [x, c] = scaled_by_number(v.getDefiningOp<MaxOp>());
+  return x ? std::max(c, most(x, steps - 1)) : kUnknown;
+}
+bool is_within_i32(Value v) { return least(v) >= -0x1p31 && most(v) < 0x1p31; }
+Value simplify_maximum(MaxOp op, PatternRewriter&) {
+  auto [x, c] = scaled_by_number(op);
+  return x && c == 0 && least(x) >= 0 ? x : Value();
+}
 Value simplify_convert(ConvertOp op, PatternRewriter& r) {
   Value from = op.getOperand();
   if (from.getType() == op.getType()) return from;
+  // Quantised by way of i64, for which vectors have few lanes.
+  if (auto wide = from.getDefiningOp<ConvertOp>(); wide && element(wide).isInteger(64) && isa<IntegerType>(element(op)) && isa<FloatType>(element(wide.getOperand())) && is_within_i32(wide.getOperand()))
+    return ConvertOp::create(r, op.getLoc(), op.getType(), ConvertOp::create(r, op.getLoc(), shaped(op).clone(r.getI32Type()), wide.getOperand()));
   auto s = splat(from);
   Type to = shaped(op).getElementType();
   if (!s || !isa<FloatType>(to)) return {};
@@ -201,14 +236,6 @@ Value simplify_slice(SliceOp op, PatternRewriter& r) {
 Value simplify_concatenate(ConcatenateOp op, PatternRewriter&) { return op.getInputs().size() == 1 ? op.getInputs()[0] : Value(); }
 Value simplify_pad(PadOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), [](int64_t p) { return p == 0; }) ? op.getOperand() : Value(); }
 
-// The operand and the number that an operation of two combines; null without one.
-template <class Op>
-std::pair<Value, double> scaled_by_number(Op op) {
-  if (!op) return {};
-  if (auto c = number(op.getRhs())) return {op.getLhs(), *c};
-  if (auto c = number(op.getLhs())) return {op.getRhs(), *c};
-  return {};
-}
 Value constant_like(Value v, float c, PatternRewriter& r) { return ConstantOp::create(r, v.getLoc(), DenseElementsAttr::get(shaped(v), c)); }
 
 // x + 0 is not x for x = -0, but PyTorch's own fast paths and compilers agree to ignore that sign.
@@ -635,6 +662,7 @@ void simplify(ModuleOp module) {
   rule(simplify_slice);
   rule(simplify_concatenate);
   rule(simplify_pad);
+  rule(simplify_maximum);
   rule(simplify_add);
   rule(simplify_subtract);
   rule(simplify_multiply);
@@ -648,6 +676,7 @@ void simplify(ModuleOp module) {
   rule(simplify_scatter);
   rule(matrix_on_the_left);
   add_quantised_products(rules);
+  add_sinking_transposes(rules);
   rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   GreedyRewriteConfig config;
@@ -668,6 +697,10 @@ void simplify(ModuleOp module) {
     if (join_products(function)) merge();
     function.walk([](ExpOp op) {
       if (is_at_most_zero(op.getOperand())) op->setAttr(kAtMostZero, UnitAttr::get(op.getContext()));
+    });
+    function.walk([](ConvertOp op) {
+      auto is_cut = [](Operation* user) { return isa<ConvertOp>(user) && is_byte(element(user->getResult(0))); };
+      if (element(op).isInteger(32) && is_within_i32(op.getOperand()) && llvm::all_of(op->getUsers(), is_cut)) op->setAttr(kWithinI32, UnitAttr::get(op.getContext()));
     });
     function.walk([](SortOp op) { op->setAttr(kFirstWanted, IntegerAttr::get(IntegerType::get(op.getContext(), 64), first_wanted(op))); });
   }

@@ -1,0 +1,97 @@
+#include "cpu/prepare/sink_transposes.h"
+
+#include "cpu/emit/element.h"
+#include "cpu/prepare/rewrite.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+constexpr const char* kSinks = "cresset.sinks";
+
+TransposeOp sinking(Value v) {
+  auto transpose = v.getDefiningOp<TransposeOp>();
+  return transpose && transpose->hasAttr(kSinks) ? transpose : TransposeOp();
+}
+
+// What is behind transposes of one permutation: dimension d of what they make is the permutation's d-th of what they read.
+struct Behind {
+  ArrayRef<int64_t> permutation;
+  PatternRewriter& r;
+
+  SmallVector<int64_t> moved(ArrayRef<int64_t> of_dimensions) const {
+    SmallVector<int64_t> result(permutation.size());
+    for (auto [d, from] : llvm::enumerate(permutation)) result[from] = of_dimensions[d];
+    return result;
+  }
+  RankedTensorType type(Value v) const { return shaped(v).clone(moved(shaped(v).getShape())); }
+  // The value in the order of dimensions that the transposes read; null if it would have to be transposed.
+  Value value(Value v) const {
+    if (auto transpose = sinking(v); transpose && transpose.getPermutation() == permutation) return transpose.getOperand();
+    if (shaped(v).getRank() == 0) return v;
+    if (auto number = splat(v)) return ConstantOp::create(r, v.getLoc(), cast<ElementsAttr>(Attribute(number.resizeSplat(type(v)))));
+    auto broadcast = v.getDefiningOp<BroadcastInDimOp>();
+    if (!broadcast) return {};
+    SmallVector<int64_t> dims = llvm::map_to_vector(broadcast.getBroadcastDimensions(), [&](int64_t d) { return permutation[d]; });
+    return BroadcastInDimOp::create(r, v.getLoc(), type(v), broadcast.getOperand(), dims);
+  }
+  // The operation on what is behind the operands, and transposed afterwards.
+  LogicalResult redo(Operation* op, ArrayRef<Value> operands, function_ref<void(Operation*)> change = {}) const {
+    if (llvm::is_contained(operands, Value())) return failure();
+    IRMapping map;
+    for (auto [from, to] : llvm::zip(op->getOperands(), operands)) map.map(from, to);
+    Operation* again = r.clone(*op, map);
+    again->getResult(0).setType(type(op->getResult(0)));
+    if (change) change(again);
+    r.replaceOp(op, sinking_transpose(r, again->getResult(0), permutation));
+    return success();
+  }
+  DenseI64ArrayAttr moved_attribute(ArrayRef<int64_t> of_dimensions) const { return r.getDenseI64ArrayAttr(moved(of_dimensions)); }
+};
+
+struct SinkTranspose final : RewritePattern {
+  explicit SinkTranspose(MLIRContext* context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult matchAndRewrite(Operation* op, PatternRewriter& r) const override {
+    if (op->getNumResults() != 1 || op->getNumOperands() == 0) return failure();
+    TransposeOp transpose;
+    for (Value v : op->getOperands())
+      if ((transpose = sinking(v))) break;
+    if (!transpose) return failure();
+    Behind behind{transpose.getPermutation(), r};
+    auto all = [&] { return llvm::map_to_vector(op->getOperands(), [&](Value v) { return behind.value(v); }); };
+    if (is_elementwise(op)) return behind.redo(op, all());
+    if (auto slice = dyn_cast<SliceOp>(op))
+      return behind.redo(op, all(), [&](Operation* again) {
+        auto made = cast<SliceOp>(again);
+        made.setStartIndicesAttr(behind.moved_attribute(slice.getStartIndices()));
+        made.setLimitIndicesAttr(behind.moved_attribute(slice.getLimitIndices()));
+        made.setStridesAttr(behind.moved_attribute(slice.getStrides()));
+      });
+    if (auto pad = dyn_cast<PadOp>(op))
+      return behind.redo(op, all(), [&](Operation* again) {
+        auto made = cast<PadOp>(again);
+        made.setEdgePaddingLowAttr(behind.moved_attribute(pad.getEdgePaddingLow()));
+        made.setEdgePaddingHighAttr(behind.moved_attribute(pad.getEdgePaddingHigh()));
+        made.setInteriorPaddingAttr(behind.moved_attribute(pad.getInteriorPadding()));
+      });
+    if (auto concatenate = dyn_cast<ConcatenateOp>(op))
+      return behind.redo(op, all(), [&](Operation* again) { cast<ConcatenateOp>(again).setDimension(uint64_t(behind.permutation[concatenate.getDimension()])); });
+    return failure();
+  }
+};
+
+}  // namespace
+
+Value sinking_transpose(OpBuilder& b, Value v, ArrayRef<int64_t> permutation) {
+  auto transpose = TransposeOp::create(b, v.getLoc(), v, permutation);
+  transpose->setAttr(kSinks, b.getUnitAttr());
+  return transpose;
+}
+
+void add_sinking_transposes(RewritePatternSet& rules) { rules.add<SinkTranspose>(rules.getContext()); }
+
+}  // namespace cresset::cpu

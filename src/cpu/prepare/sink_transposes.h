@@ -1,0 +1,13 @@
+// Transposes that are moved towards the results, past what can work on the other order of dimensions as well, until they meet their inverse: in between nothing is transposed.
+#pragma once
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace cresset::cpu {
+
+/// A transpose that sinks.
+mlir::Value sinking_transpose(mlir::OpBuilder& b, mlir::Value v, llvm::ArrayRef<int64_t> permutation);
+/// Past element-wise operations whose other operands are transposed alike, or numbers, or repeated along dimensions; slices, pads, concatenations and windows.
+void add_sinking_transposes(mlir::RewritePatternSet& rules);
+
+}  // namespace cresset::cpu
