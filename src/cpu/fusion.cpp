@@ -254,15 +254,18 @@ class Fuser {
   static bool has_epilogue(const Fusion& fusion) { return fusion.product && fusion.roles.size() > 1 && !fusion.shape.empty(); }
   // The product's own operands and the views they are seen through.
   static bool feeds_product(Operation* op, const Fusion& fusion) {
-    return op == fusion.product || ((is_view(op) || isa<ConvertOp>(op)) && llvm::any_of(op->getUsers(), [&](Operation* user) { return fusion.roles.contains(user) && feeds_product(user, fusion); }));
+    return op == fusion.product || ((is_view(op) || isa<ConvertOp>(op) || less_number(op->getResult(0))) && llvm::any_of(op->getUsers(), [&](Operation* user) { return fusion.roles.contains(user) && feeds_product(user, fusion); }));
   }
 
   // Whether a product does this conversion where it reads an operand: of bytes to wider numbers, and of what a caller gives in half as many bits, which leaves less to be read; of a
   // caller's f32 to bf16, as weights under autocast, for as many rows as read it about twice.
   static bool is_read_converted(Operation* op, const Use& use) {
     constexpr int64_t kMostRows = 1536;
+    if (!use.fusion->product || !feeds_product(use.user, *use.fusion)) return false;
+    if (op->getNumResults() == 1 && less_number(op->getResult(0))) return use.user == use.fusion->product && use.operand == 0;
     auto convert = dyn_cast<ConvertOp>(op);
-    if (!convert || !use.fusion->product || !feeds_product(use.user, *use.fusion)) return false;
+    if (!convert) return false;
+    if (auto less = less_number(use.user->getResult(0))) return less->bytes == convert;
     if (auto convolution = dyn_cast<ConvolutionOp>(use.fusion->product)) return use.user == convolution && is_channels_last(convolution);
     if (!isa<DotGeneralOp>(use.fusion->product)) return false;
     Type from = element(convert.getOperand()), to = element(convert);
@@ -275,6 +278,7 @@ class Fuser {
   // Whether the kernel computes `op` as part of its user.
   bool takes_inline(const Use& use, Operation* op) {
     if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) return is_in_columns(op, *use.fusion);
+    if (use.fusion->product && use.operand == 1 && is_splat(op) && less_number(use.user->getResult(0))) return true;
     switch (use.fusion->kind) {
       case Fusion::Rows: return true;
       case Fusion::Reduce:
@@ -322,11 +326,15 @@ class Fuser {
   bool is_strided(Operation* op, const Fusion& fusion) {
     auto reaches = [&](Value v) {
       Operation* maker = v.getDefiningOp();
-      while (maker && maker != op && fusion.roles.contains(maker) && (is_view(maker) || isa<ConvertOp>(maker))) maker = maker->getOperand(0).getDefiningOp();
+      while (maker && maker != op && fusion.roles.contains(maker) && (is_view(maker) || isa<ConvertOp, SubtractOp>(maker))) maker = maker->getOperand(0).getDefiningOp();
       return maker == op;
     };
     auto is_base = [&](Value v) { return v == op->getOperand(0); };
-    return llvm::all_of(fusion.product->getOperands(), [&](Value v) { return !reaches(v) || view_of(v, is_base, isa<DotGeneralOp>(fusion.product)); });
+    return llvm::all_of(fusion.product->getOperands(), [&](Value v) {
+      if (!reaches(v)) return true;
+      auto less = less_number(v);
+      return less && !is_base(v) ? less->bytes == op || view_of(less->bytes, is_base, true) : view_of(v, is_base, isa<DotGeneralOp>(fusion.product)).has_value();
+    });
   }
 
   bool is_aligned_reader(const Fusion& fusion, ArrayRef<Use> uses) {
@@ -390,7 +398,10 @@ class Fuser {
     for (auto& [op, role] : ordered) fusion.roles.insert({op, role});
     auto is_computed_here = [&](Value v) { return v.getDefiningOp() && fusion.roles.count(v.getDefiningOp()); };
     auto is_product_operand = [&](Value v) {
-      return fusion.product && llvm::any_of(v.getUsers(), [&](Operation* user) { return fusion.roles.contains(user) && feeds_product(user, fusion); });
+      return fusion.product && llvm::any_of(v.getUses(), [&](OpOperand& use) {
+        bool is_number = isa<SubtractOp>(use.getOwner()) && use.getOperandNumber() == 1;
+        return !is_number && fusion.roles.contains(use.getOwner()) && feeds_product(use.getOwner(), fusion);
+      });
     };
     auto read = [&](Value v) {
       // Products and foreign kernels read their operands from memory; everybody else writes a repeated number into the code.
@@ -451,6 +462,14 @@ Operation* simple_reducer(Block& body) {
   bool straight = op.getOperand(0) == body.getArgument(0) && op.getOperand(1) == body.getArgument(1);
   bool swapped = op.getOperand(1) == body.getArgument(0) && op.getOperand(0) == body.getArgument(1);
   return straight || swapped ? &op : nullptr;
+}
+
+std::optional<LessNumber> less_number(Value v) {
+  auto subtract = v.getDefiningOp<SubtractOp>();
+  auto convert = subtract && element(v).isInteger(32) ? subtract.getLhs().getDefiningOp<ConvertOp>() : ConvertOp();
+  auto constant = convert && is_byte(element(convert.getOperand())) ? subtract.getRhs().getDefiningOp<ConstantOp>() : ConstantOp();
+  auto number = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+  return number ? std::optional(LessNumber{convert, number.getSplatValue<APInt>().getSExtValue()}) : std::nullopt;
 }
 
 std::optional<Fusion::Kind> composite_kind(Operation* op) {

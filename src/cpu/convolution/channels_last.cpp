@@ -1,6 +1,7 @@
 // Convolution of bytes whose channels are neighbours: C[positions, features] = X[positions, window] · W[window, features]. A row of X, the window of a position, is read where it
 // lies: each row of a window is a run of neighbours in memory, and one run is as far behind the one before for all positions. Nothing may lie in the padding.
 #include "cpu/convolution/convolution.h"
+#include "cpu/fusion.h"
 #include "cpu/matmul/matmul.h"
 
 namespace cresset::cpu {
@@ -10,6 +11,7 @@ using namespace mlir::stablehlo;
 namespace {
 
 Value bytes_of(Value v) {
+  if (auto less = less_number(v)) v = less->bytes;
   auto convert = v.getDefiningOp<ConvertOp>();
   return convert && is_byte(element(convert.getOperand())) ? convert.getOperand() : Value();
 }
@@ -17,11 +19,15 @@ Value bytes_of(Value v) {
 class ChannelsLast {
  public:
   ChannelsLast(KernelContext& c, ConvolutionOp op, const Geometry& g) : c_(c), k_(c.k), g_(g), window_(g.sizes(&Axis::window)), positions_(g.sizes(&Axis::out)) {
-    auto read = [&](Value v) { return c.slots.has(v) ? v : bytes_of(v); };  // somebody else may want what they are converted to
+    auto read = [&](Value v) {
+      auto less = less_number(v);
+      return c.slots.has(v) ? v : less && c.slots.has(less->bytes) ? Value(less->bytes) : bytes_of(v);
+    };  // somebody else may want what they are converted to
     Value x = read(op.getLhs()), w = read(op.getRhs());
     spec_.batch = g.groups, spec_.m = g.images * g.image_size(), spec_.n = g.features, spec_.k = g.window_size() * g.in_features;
     spec_.a_type = element(x), spec_.b_type = element(w), spec_.converted = g.in_type, spec_.type = g.out_type;
     spec_.a = c.buffer(x), spec_.b = c.buffer(w);
+    if (auto less = less_number(op.getLhs()); less && x != op.getLhs()) spec_.a_zero = less->number;
     spec_.a_unit_k = spec_.b_unit_k = true;
     if (run() == spec_.k) return;
     Panels panels(k_, spec_);

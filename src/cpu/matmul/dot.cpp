@@ -102,7 +102,8 @@ llvm::Error emit_dot(KernelContext& c) {
   auto op = mlir::cast<DotGeneralOp>(c.fusion.product);
   auto dims = op.getDotDimensionNumbers();
   auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
-  auto lhs = view_of(op.getLhs(), is_buffer, true), rhs = view_of(op.getRhs(), is_buffer, true);
+  auto less = c.slots.has(op.getLhs()) ? std::nullopt : less_number(op.getLhs());
+  auto lhs = view_of(less ? Value(less->bytes) : op.getLhs(), is_buffer, true), rhs = view_of(op.getRhs(), is_buffer, true);
   if (element(op.getLhs()) != element(op.getRhs()))
     return llvm::createStringError("stablehlo.dot_general: operands of different element types are not supported");
   if (!lhs || !rhs) return llvm::createStringError("stablehlo.dot_general: an operand has no strided form");
@@ -121,6 +122,7 @@ llvm::Error emit_dot(KernelContext& c) {
   spec.m = m.count(), spec.n = n.count(), spec.k = ka.count();
   ka = ka.merged(), kb = kb.merged();
   spec.a_type = element(lhs->base), spec.b_type = element(rhs->base);
+  if (less) spec.a_zero = less->number;
   if (Type factor = element(op.getLhs()); spec.a_type != factor || spec.b_type != factor) spec.converted = factor;
   spec.type = mlir::cast<RankedTensorType>(op.getType()).getElementType();
   spec.a = c.buffer(lhs->base), spec.b = c.buffer(rhs->base);

@@ -45,6 +45,7 @@ class MatmulEmitter {
     auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); };
     packed_a_ = reserve(in_place_ ? 0 : mc_ * p_.padded(kc_) / p_.depth);
     made_up_ = reserve(p_.flips_b() ? mc_ + p_.lanes : 0);
+    made_up_for_columns_ = reserve(p_.makes_up_for_zero() ? nr_ : 0);
     packed_b_ = reserve(columns_packed() * height_of_b());
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
     turned_ = reserve(end_ && by_dots(*end_) ? s_.n % nr_ * kc_ : 0);
@@ -227,6 +228,8 @@ class MatmulEmitter {
       else if (packs_ahead()) k_.when(b_.CreateNot(is_packed(at, n)), pack);
       else if (!s_.pack_b) pack();
       if (by_dots(p)) turn_columns(panel_b(at, n), at.k);
+      if (p.makes_up_for_zero())
+        for (auto [v, sums] : llvm::enumerate(p.made_up_for_zero(panel_b(at, n), at.k))) b_.CreateAlignedStore(sums, made_up_for_columns(p, v), llvm::Align(4));
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
         tile(p, at, m, n);
       });
@@ -378,11 +381,16 @@ class MatmulEmitter {
     IR below = s_.a_offset(at.batch, b_.CreateAdd(at.m0, b_.CreateSelect(is_last, k_.i64(0), next)), b_.CreateSelect(is_last, b_.CreateAdd(at.k0, at.k), at.k0));
     return b_.CreateSub(below, s_.a_offset(at.batch, b_.CreateAdd(at.m0, m), at.k0));
   }
+  IR made_up_for_columns(const Panels& p, int64_t v) { return element_of_scratch(made_up_for_columns_, k_.i64(v * p.lanes)); }
   IRs first_sums(Panels& p, IR m) {
     IRs sums = p.zeros();
     for (int64_t i = 0; p.flips_b() && i < mr_; ++i) {
       IR of_row = k_.splat(b_.CreateLoad(p.type, element_of_scratch(made_up_, k_.add(m, k_.i64(i)))), p.lanes);
       std::fill_n(sums.begin() + i * p.vectors, p.vectors, of_row);
+    }
+    for (int v = 0; p.makes_up_for_zero() && v < p.vectors; ++v) {
+      IR of_columns = b_.CreateAlignedLoad(k_.vector(p.type, p.lanes), made_up_for_columns(p, v), llvm::Align(4));
+      for (int64_t i = 0; i < mr_; ++i) sums[i * p.vectors + v] = k_.plus(sums[i * p.vectors + v], of_columns);
     }
     return sums;
   }
@@ -496,7 +504,7 @@ class MatmulEmitter {
   std::optional<Panels> end_;  // of the last columns
   int64_t mr_, nr_, mc_ = 0, kc_ = 0, nb_ = 0;
   bool in_place_ = false;
-  int64_t packed_a_ = 0, made_up_ = 0, packed_b_ = 0, turned_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
+  int64_t packed_a_ = 0, made_up_ = 0, made_up_for_columns_ = 0, packed_b_ = 0, turned_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
 };
 
 }  // namespace
@@ -506,7 +514,7 @@ void emit_matmul(KernelContext& c, const MatmulSpec& spec) {
   if (is_linear(c.k, spec)) return emit_linear_matmul(c, spec);
   if (is_thin(spec, c.k.target)) return emit_thin_matmul(c, spec);
   constexpr int64_t kFewColumns = 8;
-  if (spec.n <= kFewColumns && !spec.pack_b)
+  if (spec.n <= kFewColumns && !spec.pack_b && !spec.a_zero)
     if (MatmulSpec other = exchanged(spec); is_thin(other, c.k.target)) return emit_thin_matmul(c, other);
   MatmulEmitter(c, spec).emit();
 }

@@ -77,7 +77,10 @@ IR Panels::numbers(Type from, IR base, IR offset, int lanes) {
   if (Type to = multiplied_as(from); to != from) x = emit_convert(k_, from, to, x), from = to;
   return k_.widened(from, x, type);
 }
-IR Panels::load_a(IR batch, IR m, IR k, int lanes) { return numbers(s_.a_type, s_.a, s_.a_offset(batch, m, k), lanes); }
+IR Panels::load_a(IR batch, IR m, IR k, int lanes) {
+  IR x = numbers(s_.a_type, s_.a, s_.a_offset(batch, m, k), lanes);
+  return s_.a_zero && !makes_up_for_zero() ? b_.CreateSub(x, llvm::ConstantInt::get(x->getType(), s_.a_zero)) : x;
+}
 IR Panels::load_b(IR batch, IR k, IR n, int lanes) { return numbers(s_.b_type, s_.b, s_.b_offset(batch, k, n), lanes); }
 void Panels::put(IR value, IR panel, IR index) { b_.CreateAlignedStore(value, b_.CreateInBoundsGEP(unit, panel, index), llvm::Align(4)); }
 
@@ -88,7 +91,7 @@ IR Panels::halves(IR base, IR offset, int lanes) {
   return b_.CreateAlignedLoad(k_.vector(b_.getInt16Ty(), lanes), b_.CreateInBoundsGEP(b_.getInt16Ty(), base, offset), llvm::Align(2));
 }
 // Elements as units hold them: the bits of bf16, integers of 16 bits or of eight.
-IR Panels::parts(Type from, IR base, IR offset, int lanes) {
+IR Panels::parts(Type from, IR base, IR offset, int lanes, int64_t zero) {
   if (kind == PairsOfBf16) {
     if (from.isBF16()) return halves(base, offset, lanes);
     Type to = multiplied_as(from);
@@ -97,7 +100,9 @@ IR Panels::parts(Type from, IR base, IR offset, int lanes) {
     return k_.to_memory(to, from.isF32() ? k_.round(to, x, k_.target.bf16_dot == Target::Native) : emit_convert(k_, from, to, x));
   }
   IR bytes = k_.load(from, base, offset, lanes);
-  return kind == FoursOfBytes ? bytes : k_.widened(from, bytes, b_.getInt16Ty());
+  if (kind == FoursOfBytes) return bytes;
+  IR words = k_.widened(from, bytes, b_.getInt16Ty());
+  return zero ? b_.CreateSub(words, llvm::ConstantInt::get(words->getType(), zero, true)) : words;
 }
 // Those at k and behind it that make a unit; past the `end` of K there are zeros.
 IRs Panels::parts_below(IR k, IR end, const std::function<IR(IR k)>& parts_at) {
@@ -117,7 +122,7 @@ IR Panels::joined(ArrayRef<IR> parts) {
 // `lanes` units along M whose first elements are at k.
 IR Panels::unit_of_a(IR batch, IR m, IR k, IR end, int lanes) {
   if (depth == 1) return load_a(batch, m, k, lanes);
-  return joined(parts_below(k, end, [&](IR at) { return parts(s_.a_type, s_.a, s_.a_offset(batch, m, at), lanes); }));
+  return joined(parts_below(k, end, [&](IR at) { return parts(s_.a_type, s_.a, s_.a_offset(batch, m, at), lanes, s_.a_zero); }));
 }
 IR Panels::units_of_b(IR batch, IR k, IR n, IR end, int lanes) {
   if (depth == 1) return load_b(batch, k, n, lanes);
@@ -143,8 +148,8 @@ IRs Panels::interleaved(IR low, IR high) {
   return result;
 }
 // Neighbours along K are units as they lie.
-IR Panels::units_along_k(Type from, IR base, IR offset, int count) { return b_.CreateBitCast(parts(from, base, offset, count * depth), k_.vector(unit, count)); }
-IR Panels::row_of_a(IR batch, IR m, IR k, int units) { return depth == 1 ? load_a(batch, m, k, units) : units_along_k(s_.a_type, s_.a, s_.a_offset(batch, m, k), units); }
+IR Panels::units_along_k(Type from, IR base, IR offset, int count, int64_t zero) { return b_.CreateBitCast(parts(from, base, offset, count * depth, zero), k_.vector(unit, count)); }
+IR Panels::row_of_a(IR batch, IR m, IR k, int units) { return depth == 1 ? load_a(batch, m, k, units) : units_along_k(s_.a_type, s_.a, s_.a_offset(batch, m, k), units, s_.a_zero); }
 IR Panels::column_of_b(IR batch, IR k, IR n, int units) { return depth == 1 ? load_b(batch, k, n, units) : units_along_k(s_.b_type, s_.b, s_.b_offset(batch, k, n), units); }
 IR Panels::flipped(IR units) { return flips_b() ? b_.CreateXor(units, llvm::ConstantInt::get(units->getType(), 0x80808080u)) : units; }
 IR Panels::made_up_for_flips(IR panel, IR count) {
@@ -155,6 +160,17 @@ IR Panels::made_up_for_flips(IR panel, IR count) {
     return {product(rows, flipped(none), sums[0])};
   });
   return b_.CreateNeg(sums[0]);
+}
+IRs Panels::made_up_for_zero(IR panel, IR count) {
+  IR all = units(count);
+  IRs sums = k_.loop(k_.i64(0), all, 1, IRs(vectors, llvm::Constant::getNullValue(k_.vector(unit, lanes))), [&](IR u, ArrayRef<IR> sums) {
+    IRs next;
+    for (int v = 0; v < vectors; ++v) next.push_back(product(ones(), b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, k_.mul(u, nr), v), llvm::Align(4)), sums[v]));
+    return next;
+  });
+  IR flips = b_.CreateTrunc(k_.mul(all, depth * added_by_flip()), b_.getInt32Ty());  // also of the zeros beyond the end of K
+  for (IR& sum : sums) sum = b_.CreateMul(b_.CreateSub(sum, k_.splat(flips, lanes)), k_.splat(b_.getInt32(uint32_t(-s_.a_zero)), lanes));
+  return sums;
 }
 
 IR Panels::product(IR a, IR b, IR sum) {

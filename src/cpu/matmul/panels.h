@@ -13,6 +13,7 @@ struct MatmulSpec {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   mlir::Type a_type, b_type;
   mlir::Type converted;         ///< what elements of both are converted to where they are read, before they are multiplied; null: nothing
+  int64_t a_zero = 0;           ///< of bytes that are summed in i32: the number that is taken away from each element of A
   mlir::Type type;  ///< of C: its compute type is that of the sums
   IR a = nullptr, b = nullptr;  ///< arrays
 
@@ -108,6 +109,13 @@ class Panels {
   IR flipped(IR units);
   /// What sums of a panel's rows begin with then, a lane for each row and others of no meaning.
   IR made_up_for_flips(IR panel, IR count);
+  /// Whether sums begin with something for a_zero. Where bytes are widened it is taken away from them at once.
+  bool makes_up_for_zero() const { return kind == FoursOfBytes && s_.a_zero; }
+  /// With what, for each vector of a panel of B: - a_zero times the sum of its column.
+  IRs made_up_for_zero(IR panel, IR count);
+  /// Units of ones; what its flipped bit adds to an element of B.
+  IR ones() { return k_.splat(b_.getInt32(0x01010101), lanes); }
+  int64_t added_by_flip() const { return flips_b() ? (is_unsigned(s_.b_type) ? -128 : 128) : 0; }
 
   /// Elements along the dimension of unit stride, in the type of the sums.
   IR load_a(IR batch, IR m, IR k, int lanes);
@@ -163,7 +171,7 @@ class Panels {
   mlir::Type multiplied_as(mlir::Type t) const { return s_.converted ? s_.converted : t; }
   IR numbers(mlir::Type from, IR base, IR offset, int lanes);
   IR halves(IR base, IR offset, int lanes);
-  IR parts(mlir::Type from, IR base, IR offset, int lanes);
+  IR parts(mlir::Type from, IR base, IR offset, int lanes, int64_t zero = 0);
   IRs parts_below(IR k, IR end, const std::function<IR(IR k)>& parts_at);
   IR joined(llvm::ArrayRef<IR> parts);
   IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);
@@ -172,7 +180,7 @@ class Panels {
   IRs interleaved(IR low, IR high);
   void put(IR value, IR panel, IR index);
   void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
-  IR units_along_k(mlir::Type from, IR base, IR offset, int count);
+  IR units_along_k(mlir::Type from, IR base, IR offset, int count, int64_t zero = 0);
   IR product_of_words(IR a, IR b);
   IR product_of_bytes(IR a, IR b, IR sum);
   void pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel);

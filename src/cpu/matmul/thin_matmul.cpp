@@ -29,9 +29,9 @@ class ThinEmitter {
  private:
   void by_dot_products() {
     int64_t registers = many_registers_ ? 24 : 12;
-    rows_ = equal_part(s_.m, registers / 3, 1);
+    rows_ = equal_part(s_.m, registers / 3 - ones(), 1);
     // Memory is fastest at one stream: no more columns at once than the arithmetic needs.
-    columns_ = std::min<int64_t>(registers / rows_, !is_beyond_l2() ? 8 : s_.m > 2 ? 3 : 1);
+    columns_ = std::min<int64_t>(registers / (rows_ + ones()), !is_beyond_l2() ? 8 : s_.m > 2 ? 3 : 1);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
     int64_t most = bytes_of_task(k_.target) / bytes_of_column;
     if (s_.batch < num_threads() && s_.m * s_.n * s_.k >= kWorthSharing) most = std::min(most, ceil_div(s_.n, num_threads()));
@@ -162,26 +162,32 @@ class ThinEmitter {
     });
     return llvm::map_to_vector(k_.sums_of(sums, p_.lanes), [&](IR sum) -> IR { return b_.CreateNeg(sum); });
   }
+  // A row of ones behind the others sums up the columns, where their sums make up for a_zero.
+  int64_t ones() const { return p_.makes_up_for_zero() ? 1 : 0; }
   // Adds the products of `length` elements along K, from k0 on.
   void sums(IR batch, IR m, IR n0, IR n, IR k0, int64_t length, ArrayRef<IR> made_up) {
     IRs rows = rows_from(m), columns;
     for (int64_t j = 0; j < columns_; ++j) columns.push_back(k_.min(b_.CreateAdd(n0, k_.add(n, k_.i64(j))), k_.i64(s_.n - 1)));
     // What there are fewer of stays in registers: with the sums and one of the others, all of them are taken.
-    bool keep_a = rows_ < columns_;
+    const int64_t all_rows = rows_ + ones();
+    bool keep_a = all_rows < columns_;
     // What lies before a whole vector's end is multiplied in units, the rest element by element.
     auto add = [&](IR k, bool by_vectors, ArrayRef<IR> sums) {
-      auto a = [&](int64_t i) { return by_vectors ? p_.row_of_a(batch, rows[i], k, p_.lanes) : p_.load_a(batch, rows[i], k, 1); };
+      auto a = [&](int64_t i) -> IR {
+        if (i == rows_) return by_vectors ? p_.ones() : b_.getInt32(1);
+        return by_vectors ? p_.row_of_a(batch, rows[i], k, p_.lanes) : p_.load_a(batch, rows[i], k, 1);
+      };
       auto b = [&](int64_t j) { return by_vectors ? p_.flipped(p_.column_of_b(batch, k, columns[j], p_.lanes)) : p_.load_b(batch, k, columns[j], 1); };
       auto product = [&](IR x, IR y, IR sum) -> IR {
         if (by_vectors) return p_.product(x, y, sum);
         return p_.type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum}) : b_.CreateAdd(b_.CreateMul(x, y), sum);
       };
       IRs next(sums.size()), kept;
-      for (int64_t i = 0; i < std::min(rows_, columns_); ++i) kept.push_back(keep_a ? a(i) : b(i));
-      for (int64_t i = 0; i < std::max(rows_, columns_); ++i) {
+      for (int64_t i = 0; i < std::min(all_rows, columns_); ++i) kept.push_back(keep_a ? a(i) : b(i));
+      for (int64_t i = 0; i < std::max(all_rows, columns_); ++i) {
         IR x = keep_a ? b(i) : a(i);
         for (int64_t j = 0; j < int64_t(kept.size()); ++j) {
-          int64_t at = keep_a ? i * rows_ + j : j * rows_ + i;
+          int64_t at = keep_a ? i * all_rows + j : j * all_rows + i;
           next[at] = keep_a ? product(kept[j], x, sums[at]) : product(x, kept[j], sums[at]);
         }
       }
@@ -190,7 +196,7 @@ class ThinEmitter {
     int64_t width = p_.lanes * p_.depth, line = std::max<int64_t>(64 / element_bytes(s_.b_type) / width, 1);  // elements of a vector, vectors of a line
     // One sum or two would wait for their own multiply-adds: lines are added to several of each in turn then.
     constexpr int64_t kFewestSums = 8, kMostTurns = 4;
-    size_t count = rows_ * columns_, turns = std::clamp<int64_t>(kFewestSums / count, 1, kMostTurns);
+    size_t count = all_rows * columns_, turns = std::clamp<int64_t>(kFewestSums / count, 1, kMostTurns);
     auto multiply = [&](int64_t from, int64_t to, int64_t vectors, IRs init) {
       return k_.loop(k_.i64(from), k_.i64(to), std::max<int64_t>(width * vectors, 1), init, [&](IR at, ArrayRef<IR> sums) {
         if (!vectors) return add(b_.CreateAdd(k0, at), false, sums);
@@ -215,11 +221,16 @@ class ThinEmitter {
     vectors.resize(count);
     totals = k_.sums_of(vectors, p_.lanes);
     for (auto [at, more] : llvm::enumerate(made_up))
-      for (int64_t j = 0; j < columns_; ++j) totals[j * rows_ + at] = k_.plus(totals[j * rows_ + at], more);
+      for (int64_t j = 0; j < columns_; ++j) totals[j * all_rows + at] = k_.plus(totals[j * all_rows + at], more);
+    for (int64_t j = 0; ones() && j < columns_; ++j) totals[j * all_rows + rows_] = b_.CreateSub(totals[j * all_rows + rows_], b_.getInt32(uint32_t(done * p_.added_by_flip())));
     if (done < length) totals = multiply(done, length, 0, totals);
+    for (int64_t at = 0; ones() && at < rows_ * columns_; ++at) {
+      IR& total = totals[at / rows_ * all_rows + at % rows_];
+      total = b_.CreateSub(total, b_.CreateMul(totals[at / rows_ * all_rows + rows_], b_.getInt32(uint32_t(s_.a_zero))));
+    }
     for (int64_t j = 0; j < columns_; ++j)
       for (int64_t i = 0; i < rows_; ++i) {
-        IR total = totals[j * rows_ + i], address = sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j)));
+        IR total = totals[j * all_rows + i], address = sum_at(k_.add(m, k_.i64(i)), k_.add(n, k_.i64(j)));
         if (part_ < s_.k) total = b_.CreateSelect(b_.CreateICmpEQ(k0, k_.i64(0)), total, k_.plus(b_.CreateLoad(total->getType(), address), total));
         b_.CreateStore(total, address);
       }

@@ -497,7 +497,8 @@ struct HoistReshape final : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter& r) const override {
     Operation* from = op.getOperand().getDefiningOp();
-    if (!from || !is_elementwise(from) || !from->hasOneUse()) return failure();
+    auto is_alike = [&](Operation* user) { return isa<ReshapeOp>(user) && user->getResult(0).getType() == op.getType(); };
+    if (!from || !is_elementwise(from) || !llvm::all_of(from->getUsers(), is_alike)) return failure();
     if (llvm::none_of(op->getUsers(), [](Operation* user) { return is_elementwise(user) || isa<ReduceOp>(user); })) return failure();
     // In place: a copy would leave a second user of its operands for a while, and stop the reshape there.
     r.setInsertionPoint(from);
@@ -509,7 +510,7 @@ struct HoistReshape final : OpRewritePattern<ReshapeOp> {
       for (OpOperand& operand : from->getOpOperands()) operand.set(map.lookupOrDefault(operand.get()));
       from->getResult(0).setType(op.getType());
     });
-    r.replaceOp(op, from->getResults());
+    for (Operation* user : llvm::make_early_inc_range(from->getUsers())) r.replaceOp(user, from->getResults());
     return success();
   }
 };
@@ -676,9 +677,13 @@ void simplify(ModuleOp module) {
   rule(simplify_scatter);
   rule(matrix_on_the_left);
   add_quantised_products(rules);
+  add_quantised_convolutions(rules);
   add_sinking_transposes(rules);
   rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
+  RewritePatternSet late(context);
+  add_products_of_one_quantised(late);
+  FrozenRewritePatternSet last(std::move(late));
   GreedyRewriteConfig config;
   config.enableConstantCSE(true);
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -691,6 +696,9 @@ void simplify(ModuleOp module) {
     count_booleans(function);
     merge();  // so that an operation with one user is seen as such
     (void)applyPatternsGreedily(function, frozen, config);  // stopping early is no failure: any state is as correct
+    bool changed = false;
+    (void)applyPatternsGreedily(function, last, config, &changed);
+    if (changed) (void)applyPatternsGreedily(function, frozen, config);
     merge();
     // What lies behind a barrier has not been merged with what is in front of it, and is computed again.
     if (drop_barriers(function)) (void)applyPatternsGreedily(function, frozen, config);

@@ -1,0 +1,161 @@
+#include "cpu/emit/types.h"
+#include "cpu/prepare/quantised.h"
+#include "cpu/prepare/quantised_operand.h"
+#include "cpu/prepare/rewrite.h"
+#include "cpu/prepare/sink_transposes.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+// A convolution of which every number is quantised, with channels as the last dimension, and nothing left of the padding: it is the input's zero.
+class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
+ public:
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConvolutionOp op, PatternRewriter& r) const override {
+    auto x = quantised(op.getLhs()), w = quantised(op.getRhs());
+    if (!x || !w || !is_good(op) || !is_good(op, *x, *w)) return failure();
+    note_assumption(*w);
+    auto dims = op.getDimensionNumbers();
+    Location loc = op.getLoc();
+    const int64_t last = shaped(op).getRank() - 1;
+    auto [image, zero] = unsigned_bytes(x->all_bytes(r), x->zero ? *whole_number(*x->zero) : 0, r);
+    Value kernel = signed_bytes(w->all_bytes(r), r);
+    image = to_last(image, dims.getInputBatchDimension(), dims.getInputSpatialDimensions(), dims.getInputFeatureDimension(), r);
+    kernel = to_last(kernel, dims.getKernelOutputFeatureDimension(), dims.getKernelSpatialDimensions(), dims.getKernelInputFeatureDimension(), r);
+    SmallVector<int64_t> padding(2 * (last - 1), 0);
+    if (op.getPadding()) padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
+    bool fours = !is_depthwise(op);
+    image = padded(image, padding, zero, fours, r), kernel = padded(kernel, SmallVector<int64_t>(padding.size(), 0), 0, fours, r);
+
+    SmallVector<int64_t> shape{shaped(image).getDimSize(0)};
+    for (int64_t d : dims.getOutputSpatialDimensions()) shape.push_back(shaped(op).getDimSize(d));
+    shape.push_back(shaped(kernel).getDimSize(0));
+    auto type = RankedTensorType::get(shape, r.getI32Type());
+    Value result = is_depthwise(op) ? sum_of_places(op, image, kernel, zero, type, r) : product(op, zero ? less(image, zero, r) : converted(image, r.getI32Type(), r), kernel, type, r);
+    result = converted(result, element(op), r);
+    for (Spread* scale : {&x->scale, &w->scale}) result = MulOp::create(r, loc, result, of_features(*scale, shaped(result), r));
+    SmallVector<int64_t> back(last + 1);
+    back[dims.getOutputBatchDimension()] = 0, back[dims.getOutputFeatureDimension()] = last;
+    for (auto [i, d] : llvm::enumerate(dims.getOutputSpatialDimensions())) back[d] = int64_t(i) + 1;
+    r.replaceOp(op, sinking_transpose(r, result, back));
+    return success();
+  }
+
+ private:
+  static constexpr int64_t kFewestFeatures = 16, kMostTerms = 32768;
+  static constexpr int64_t kMostPlaces = 32;  // of a window that is written out; sums of so many products of bytes are exact in f32
+
+  static bool is_depthwise(ConvolutionOp op) {
+    auto dims = op.getDimensionNumbers();
+    int64_t channels = shaped(op.getLhs()).getDimSize(dims.getInputFeatureDimension());
+    return channels > 1 && int64_t(op.getFeatureGroupCount()) == channels && shaped(op.getRhs()).getDimSize(dims.getKernelOutputFeatureDimension()) == channels;
+  }
+
+  static bool is_good(ConvolutionOp op) {
+    auto ones = [](std::optional<ArrayRef<int64_t>> v) { return !v || llvm::all_of(*v, [](int64_t n) { return n == 1; }); };
+    bool negative = op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p < 0; });
+    bool reversed = op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true);
+    auto kernel = shaped(op.getRhs());
+    auto dims = op.getDimensionNumbers();
+    int64_t channels = kernel.getDimSize(dims.getKernelInputFeatureDimension()), features = kernel.getDimSize(dims.getKernelOutputFeatureDimension());
+    return element(op).isF32() && shaped(op).getRank() >= 3 && shaped(op).getNumElements() && op.getBatchGroupCount() == 1 && ones(op.getLhsDilation()) && !negative && !reversed &&
+           features >= kFewestFeatures && kernel.getNumElements() / features <= (is_depthwise(op) ? kMostPlaces : kMostTerms) &&
+           (is_depthwise(op) || (op.getFeatureGroupCount() == 1 && channels >= 3));
+  }
+  static bool is_good(ConvolutionOp op, const Quantised& x, const Quantised& w) {
+    auto is_alike = [](const Spread& s, int64_t but) {
+      return !s.value || llvm::all_of(llvm::zip(s.dims, shaped(s.value).getShape()), [&](auto d) { return std::get<0>(d) == but || std::get<1>(d) == 1; });
+    };
+    auto zero = x.zero ? whole_number(*x.zero) : std::optional<int64_t>(0);
+    int64_t lowest = is_unsigned(element(x.bytes)) ? 0 : -128;
+    if (x.assumed || !zero || *zero < lowest || *zero > lowest + 255 || !is_alike(x.scale, -1)) return false;
+    std::optional<int64_t> middle = is_unsigned(element(w.bytes)) ? 128 : 0;
+    auto zero_of_kernel = w.zero ? whole_number(*w.zero) : std::optional<int64_t>(0);
+    return zero_of_kernel == middle && is_alike(w.scale, op.getDimensionNumbers().getKernelOutputFeatureDimension());
+  }
+  static Value moved(Value bytes, int64_t by, Type to, PatternRewriter& r) {
+    Value wide = converted(bytes, r.getI32Type(), r);
+    return converted(AddOp::create(r, bytes.getLoc(), wide, constant(shaped(wide), by, r)), to, r);
+  }
+  // In i32.
+  static Value product(ConvolutionOp op, Value image, Value kernel, RankedTensorType type, PatternRewriter& r) {
+    int64_t last = type.getRank() - 1;
+    auto spatial = llvm::to_vector(llvm::seq<int64_t>(1, last));
+    auto made = cast<ConvolutionOp>(r.clone(*op));
+    made->setOperands({image, converted(kernel, r.getI32Type(), r)});
+    made->moveBefore(op);
+    made.setDimensionNumbersAttr(ConvDimensionNumbersAttr::get(r.getContext(), 0, last, spatial, last, 0, spatial, 0, last, spatial));
+    made.removePaddingAttr();
+    made->getResult(0).setType(type);
+    return made;
+  }
+  // Of windows within one channel, place after place: element-wise, with vectors along the channels. In f32, of which machines multiply and add more than of i32, and exactly.
+  static Value sum_of_places(ConvolutionOp op, Value image, Value kernel, int64_t zero, RankedTensorType type, PatternRewriter& r) {
+    Location loc = op.getLoc();
+    type = type.clone(r.getF32Type());
+    const int64_t rank = type.getRank(), features = type.getShape().back(), count = shaped(kernel).getNumElements() / features;
+    auto or_one = [](std::optional<ArrayRef<int64_t>> v, size_t i) { return v ? (*v)[i] : 1; };
+    // Weights [place, feature].
+    Value weights = ReshapeOp::create(r, loc, RankedTensorType::get({features, count}, element(kernel)), kernel);
+    weights = converted(TransposeOp::create(r, loc, weights, ArrayRef<int64_t>{1, 0}), r.getF32Type(), r);
+    Value sum;
+    for (int64_t place = 0; place < count; ++place) {
+      SmallVector<int64_t> first(rank, 0), end{type.getDimSize(0)}, step(rank, 1);
+      end.resize(rank, features);
+      for (int64_t d = rank - 2, left = place; d >= 1; left /= shaped(kernel).getDimSize(d), --d) {
+        first[d] = left % shaped(kernel).getDimSize(d) * or_one(op.getRhsDilation(), d - 1), step[d] = or_one(op.getWindowStrides(), d - 1);
+        end[d] = first[d] + (type.getDimSize(d) - 1) * step[d] + 1;
+      }
+      Value seen = converted(SliceOp::create(r, loc, image, first, end, step), r.getF32Type(), r);
+      if (zero) seen = SubtractOp::create(r, loc, seen, constant(type, zero, r));
+      Value weight = SliceOp::create(r, loc, weights, ArrayRef<int64_t>{place, 0}, ArrayRef<int64_t>{place + 1, features}, ArrayRef<int64_t>{1, 1});
+      weight = ReshapeOp::create(r, loc, RankedTensorType::get({features}, r.getF32Type()), weight);
+      Value term = MulOp::create(r, loc, seen, BroadcastInDimOp::create(r, loc, type, weight, ArrayRef<int64_t>{rank - 1}));
+      sum = sum ? Value(AddOp::create(r, loc, sum, term)) : term;
+    }
+    return sum;
+  }
+  // Unsigned by signed bytes are what machines multiply.
+  static std::pair<Value, int64_t> unsigned_bytes(Value bytes, int64_t zero, PatternRewriter& r) {
+    if (is_unsigned(element(bytes))) return {bytes, zero};
+    return {moved(bytes, 128, r.getIntegerType(8, false), r), zero + 128};
+  }
+  static Value signed_bytes(Value bytes, PatternRewriter& r) { return is_unsigned(element(bytes)) ? moved(bytes, -128, r.getI8Type(), r) : bytes; }
+  static Value to_last(Value v, int64_t first, ArrayRef<int64_t> spatial, int64_t last, PatternRewriter& r) {
+    SmallVector<int64_t> order{first};
+    llvm::append_range(order, spatial);
+    order.push_back(last);
+    return TransposeOp::create(r, v.getLoc(), v, order);
+  }
+  // Around the image, and up to whole fours of channels.
+  static Value padded(Value v, ArrayRef<int64_t> padding, int64_t number, bool fours, PatternRewriter& r) {
+    int64_t rank = shaped(v).getRank();
+    SmallVector<int64_t> low(rank, 0), high(rank, 0), none(rank, 0);
+    for (int64_t d = 1; d + 1 < rank; ++d) low[d] = padding[2 * (d - 1)], high[d] = padding[2 * (d - 1) + 1];
+    if (fours) high[rank - 1] = round_up(shaped(v).getDimSize(rank - 1), 4) - shaped(v).getDimSize(rank - 1);
+    if (low == none && high == none) return v;
+    auto scalar = RankedTensorType::get({}, element(v));
+    Value fill = ConstantOp::create(r, v.getLoc(), cast<ElementsAttr>(Attribute(DenseElementsAttr::get(scalar, APInt(8, uint64_t(number))))));
+    return PadOp::create(r, v.getLoc(), v, fill, low, high, none);
+  }
+  // One number, or one for each feature.
+  static Value of_features(Spread& s, RankedTensorType to, PatternRewriter& r) {
+    if (s.number) return ConstantOp::create(r, r.getUnknownLoc(), s.number.resizeSplat(to));
+    auto from = shaped(s.value);
+    int64_t count = from.getNumElements();
+    SmallVector<int64_t> shape, dims;
+    if (count > 1) shape.push_back(count), dims.push_back(to.getRank() - 1);
+    Value flat = ReshapeOp::create(r, s.value.getLoc(), from.clone(shape), s.value);
+    return BroadcastInDimOp::create(r, s.value.getLoc(), to, flat, dims);
+  }
+};
+
+}  // namespace
+
+void add_quantised_convolutions(RewritePatternSet& rules) { rules.add<ConvolveQuantised>(rules.getContext()); }
+
+}  // namespace cresset::cpu
