@@ -165,7 +165,7 @@ class Fuser {
       Fusion* first = first_of(uses);
       if (auto role = role_in(op, uses, *first)) return join(op, *first, *role);
       bool alone = !escapes && llvm::all_of(uses, [&](const Use& u) { return u.fusion == first && takes_inline(u, op); });
-      bool repeated = !is_aligned_reader(*first, uses);
+      bool repeated = !is_aligned_reader(*first, uses) || (isa<PadOp>(op) && llvm::any_of(uses, [](const Use& u) { return isa<TransposeOp>(u.user); }));
       // A channel's scale, say, or its weights, which all of its positions share.
       int64_t readers = product(first->shape) / std::max<int64_t>(shaped(op->getResult(0)).getNumElements(), 1);
       bool shared = (readers >= 32 && has_expensive_part(op)) || (readers >= 4 && reads_transposed(op));
@@ -179,11 +179,11 @@ class Fuser {
     if (fusion.shape.empty()) fusion.shape.push_back(1);
   }
 
-  // Whether a product's epilogue had better write this, of which others read what lies elsewhere: a pad, windows. That keeps them from being parts of the epilogue, and it from what they
+  // Whether a product's epilogue had better write this, of which others read what lies elsewhere: a pad, windows, a concatenation. That keeps them from being parts of the epilogue, and it from what they
   // would take inline. What is narrowest on the way is written.
   static bool is_epilogue_before_moves(Operation* op) {
     constexpr int kMostSteps = 64;
-    auto is_moved = [](Operation* op) { return llvm::any_of(op->getUsers(), [](Operation* user) { return isa<PadOp, SliceOp>(user); }); };
+    auto is_moved = [](Operation* op) { return llvm::any_of(op->getUsers(), [](Operation* user) { return isa<PadOp, SliceOp, ConcatenateOp>(user); }); };
     Operation* last = op;
     for (int step = 0; step < kMostSteps && is_elementwise(last) && !is_moved(last) && last->hasOneUse(); ++step) last = *last->user_begin();
     if (!is_elementwise(last) || !is_moved(last)) return false;

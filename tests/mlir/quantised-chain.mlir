@@ -9,9 +9,9 @@
 // CHECK: largest error
 // CHECK-NOT: too large
 // RULE-LABEL: func.func @main
-// RULE: transpose {{.*}} dims = [0, 2, 3, 1] : (tensor<2x16x13x13xui8>) -> tensor<2x13x13x16xui8>
+// RULE: stablehlo.pad {{.*}} -> tensor<2x16x15x15xui8>
+// RULE: transpose {{.*}} dims = [0, 2, 3, 1] : (tensor<2x16x15x15xui8>) -> tensor<2x15x15x16xui8>
 // RULE: transpose %arg1
-// RULE: stablehlo.pad {{.*}} -> tensor<2x15x15x16xui8>
 // RULE: convolution{{.*}}[b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f]{{.*}} -> tensor<2x13x13x32xi32>
 // RULE: transpose %arg4
 // RULE-NOT: transpose

@@ -1,5 +1,5 @@
 // Element-wise kernels that read everything along another dimension than they write. Vectors lie along what is read; squares of them are transposed in
-// registers, and written as rows.
+// registers, and written as rows. Of a few columns vectors are interleaved.
 #include "cpu/emit/kernels.h"
 
 namespace cresset::cpu {
@@ -40,10 +40,39 @@ std::optional<int64_t> dimension_read(const KernelContext& c, Value v) {
   return std::nullopt;
 }
 
+// Of a few columns, as pixels have channels, right behind the dimension that is read: a vector of each, interleaved.
+void emit_interleaved(KernelContext& c, int64_t dim) {
+  auto& k = c.k;
+  int lanes = k.target.lanes;
+  Value output = c.fusion.outputs[0];
+  auto shape = shaped(output).getShape();
+  int64_t columns = shape.back(), along = shape[dim];
+  SmallVector<int64_t> outer(shape.take_front(dim));
+  SmallVector<int> order;
+  for (int64_t i = 0; i < lanes * columns; ++i) order.push_back(int(i % columns * lanes + i / columns));
+  c.kernel.tasks = product(outer);
+  c.kernel.cost = double(product(shape)) * (1 + c.fusion.roles.size());
+  k.loop(k.begin(), k.end(), [&](IR task) {
+    Indices at = delinearise(k, outer, task);
+    at.resize(shape.size());
+    k.loop(k.i64(0), k.i64(along), lanes, [&](IR begin) {
+      IR first = k.min(begin, k.i64(along - lanes));  // what is left at the end is written with what comes before it
+      IRs values;
+      for (int64_t column = 0; column < int64_t(llvm::bit_ceil(uint64_t(columns))); ++column) {
+        at[dim] = {first, 1, 1}, at[dim + 1] = constant_index(k, std::min(column, columns - 1));
+        values.push_back(column < columns ? k.to_memory(element(output), c.elements(lanes).emit(output, at)) : values.back());
+      }
+      at[dim] = {first, 0, 1}, at[dim + 1] = constant_index(k, 0);
+      IR all = k.concatenate(values), place = c.elements(1).offset(shape, at).base;
+      k.b.CreateAlignedStore(k.b.CreateShuffleVector(all, order), k.b.CreateInBoundsGEP(k.memory_type(element(output)), c.buffer(output), place), llvm::Align(element_bytes(element(output))));
+    });
+  });
+}
+
 }  // namespace
 
 bool emit_transposition(KernelContext& c) {
-  constexpr int64_t kLeastColumns = 64;
+  constexpr int64_t kLeastColumns = 64, kMostInterleaved = 8;
   const Fusion& f = c.fusion;
   auto& k = c.k;
   int lanes = k.target.lanes;
@@ -53,6 +82,7 @@ bool emit_transposition(KernelContext& c) {
   if (by_rows || f.outputs.size() != 1 || element(output).isInteger(1) || shape != ArrayRef<int64_t>(f.shape) || shape.size() < 2) return false;
   auto dim = dimension_read(c, output);
   if (!dim) return false;
+  if (*dim + 2 == int64_t(shape.size()) && shape.back() <= kMostInterleaved && shape.back() < lanes) return emit_interleaved(c, *dim), true;
   // The last dimensions count as one where they are short. A task takes whole lines of what is read, unless there is less.
   size_t rank = shape.size() - 1;
   int64_t columns = shape[rank];

@@ -24,12 +24,13 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     const int64_t last = shaped(op).getRank() - 1;
     auto [image, zero] = unsigned_bytes(x->all_bytes(r), x->zero ? *whole_number(*x->zero) : 0, r);
     Value kernel = signed_bytes(w->all_bytes(r), r);
+    auto padding = op.getPadding() ? llvm::to_vector(op.getPadding()->getValues<int64_t>()) : SmallVector<int64_t>(2 * (last - 1), 0);
+    SmallVector<int64_t> none(padding.size(), 0);
+    bool fours = !is_depthwise(op);
+    image = padded(image, dims.getInputSpatialDimensions(), padding, dims.getInputFeatureDimension(), fours, zero, r);
+    kernel = padded(kernel, dims.getKernelSpatialDimensions(), none, dims.getKernelInputFeatureDimension(), fours, 0, r);
     image = to_last(image, dims.getInputBatchDimension(), dims.getInputSpatialDimensions(), dims.getInputFeatureDimension(), r);
     kernel = to_last(kernel, dims.getKernelOutputFeatureDimension(), dims.getKernelSpatialDimensions(), dims.getKernelInputFeatureDimension(), r);
-    SmallVector<int64_t> padding(2 * (last - 1), 0);
-    if (op.getPadding()) padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
-    bool fours = !is_depthwise(op);
-    image = padded(image, padding, zero, fours, r), kernel = padded(kernel, SmallVector<int64_t>(padding.size(), 0), 0, fours, r);
 
     SmallVector<int64_t> shape{shaped(image).getDimSize(0)};
     for (int64_t d : dims.getOutputSpatialDimensions()) shape.push_back(shaped(op).getDimSize(d));
@@ -132,11 +133,10 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     return TransposeOp::create(r, v.getLoc(), v, order);
   }
   // Around the image, and up to whole fours of channels.
-  static Value padded(Value v, ArrayRef<int64_t> padding, int64_t number, bool fours, PatternRewriter& r) {
-    int64_t rank = shaped(v).getRank();
-    SmallVector<int64_t> low(rank, 0), high(rank, 0), none(rank, 0);
-    for (int64_t d = 1; d + 1 < rank; ++d) low[d] = padding[2 * (d - 1)], high[d] = padding[2 * (d - 1) + 1];
-    if (fours) high[rank - 1] = round_up(shaped(v).getDimSize(rank - 1), 4) - shaped(v).getDimSize(rank - 1);
+  static Value padded(Value v, ArrayRef<int64_t> spatial, ArrayRef<int64_t> padding, int64_t channel, bool fours, int64_t number, PatternRewriter& r) {
+    SmallVector<int64_t> low(shaped(v).getRank(), 0), high(low), none(low);
+    for (auto [i, d] : llvm::enumerate(spatial)) low[d] = padding[2 * i], high[d] = padding[2 * i + 1];
+    if (fours) high[channel] = round_up(shaped(v).getDimSize(channel), 4) - shaped(v).getDimSize(channel);
     if (low == none && high == none) return v;
     auto scalar = RankedTensorType::get({}, element(v));
     Value fill = ConstantOp::create(r, v.getLoc(), cast<ElementsAttr>(Attribute(DenseElementsAttr::get(scalar, APInt(8, uint64_t(number))))));
