@@ -19,6 +19,8 @@ struct Target {
   enum Bf16Dot { None, Native, Emulated } bf16_dot = None;
   bool tiles = false;  ///< products of tiles of bf16 (AMX), made of other instructions where `bf16_dot` is
   int64_t l1 = 32 << 10;  ///< bytes of a core's first data cache
+  /// Multiplies and adds at once, rounding once.
+  bool fused() const { return features.find("+fma") != std::string::npos; }
   bool avx512() const { return name == "avx512" || name == "amx"; }
   /// Products of four bytes, summed in i32 (AVX512-VNNI's vpdpbusd).
   bool byte_dot() const { return features.find("+avx512vnni") != std::string::npos; }

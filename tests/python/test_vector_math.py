@@ -1,11 +1,15 @@
 """The accuracy that cpu/vector_math.h states, over all of f32's range."""
 
+import os
+
 import numpy as np
 import pytest
 import torch
 
 ULPS = {"exp": 1.1, "exp2": 1, "expm1": 3, "log": 1.1, "log1p": 3, "tanh": 5, "erf": 6, "sigmoid": 3, "sin": 2, "cos": 2,
         "tan": 4, "asin": 3, "acos": 3, "atan": 2, "sinh": 4, "cosh": 4, "asinh": 3, "acosh": 3, "atanh": 3, "erfc": 8}
+if os.environ.get("CRESSET_CPU") == "baseline":  # polynomials are rounded twice a step, without FMA
+    ULPS = {name: units + 2 for name, units in ULPS.items()}
 SPECIAL = [0.0, -0.0, float("inf"), -float("inf"), float("nan"), 1.0, -1.0, 1e-30, -1e-30, 88.7, 89.5, -87.0, 20.0, -20.0]
 
 

@@ -381,7 +381,7 @@ class ForwardEmitter : AttentionEmitter {
             IR correction = add ? k_.splat(load(scratch(corrections_at_, k_.add(t, k_.i64(i))), 1), o_.lanes) : nullptr;
             for (int v = 0; v < o_.vectors; ++v) {
               IR x = tile[i * o_.vectors + v];
-              if (add) x = b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {load(sum_at(i, v), o_.lanes), correction, x});
+              if (add) x = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {x->getType()}, {load(sum_at(i, v), o_.lanes), correction, x});
               store(x, sum_at(i, v));
             }
           }

@@ -63,7 +63,7 @@ class DepthwiseGradientEmitter {
           for (int64_t x = 0; x < x_.out; ++x) {
             IR at = k_.add(line, starts[x]), v = k_.load_masked(g_.in_type, input_, at, masks[x][0]);
             if (x_.dilation == 2) v = k_.every_second(v, k_.load_masked(g_.in_type, input_, k_.add(at, k_.i64(lanes_)), masks[x][1]), 0);
-            next.push_back(b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {v, factor, sums[x]}));
+            next.push_back(b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {v, factor, sums[x]}));
           }
           return next;
         });

@@ -129,7 +129,7 @@ class InPlaceEmitter {
           for (int64_t i = 0; i < y_.window; ++i)
             if (int64_t r = meets(i); r >= 0) {
               IR& sum = sums[r * tile_.vectors + v];
-              sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {seen, weights_[i * x_.window + j], sum});
+              sum = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {seen, weights_[i * x_.window + j], sum});
             }
         }
       }

@@ -223,7 +223,7 @@ class DirectEmitter {
               int64_t line = r * l_.row.step + y * l_.row.dilation;
               if (!lines[line]) lines[line] = b_.CreateAlignedLoad(vector_, padded_address(k_.add(first, k_.i64(line * l_.pitch))), llvm::Align(bytes_));
               IR& sum = sums[f * l_.tile_rows + r];
-              sum = type_->isFloatingPointTy() ? IR(b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector_}, {lines[line], factor, sum})) : b_.CreateAdd(b_.CreateMul(lines[line], factor), sum);
+              sum = type_->isFloatingPointTy() ? IR(b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector_}, {lines[line], factor, sum})) : b_.CreateAdd(b_.CreateMul(lines[line], factor), sum);
             }
           }
       }

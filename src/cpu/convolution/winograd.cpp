@@ -315,7 +315,7 @@ class WinogradEmitter {
         IR channel = k_.add(first, k_.i64(c)), features = read(kernel_panel(place, k_.add(k_.mul(plane, g_.in_features), channel), 0), lanes);
         for (int64_t j = 0; j < columns; ++j) {
           IR x = k_.splat(read(p.vector_at(panel, k_.add(k_.mul(channel, inputs_pitch_), k_.i64(j)), 0), 1), lanes);
-          next[c * columns + j] = b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {features, x, next[c * columns + j]});
+          next[c * columns + j] = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {features, x, next[c * columns + j]});
         }
       }
       return next;

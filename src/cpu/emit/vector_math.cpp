@@ -26,7 +26,9 @@ struct Float {
   // Added to a small number it rounds that to an integer, which the sum then holds in its low bits: no conversion is needed.
   double shifter = std::ldexp(1.5, digits);
   IR constant(double c) { return llvm::ConstantFP::get(type, c); }
-  IR fma(IR x, IR y, IR z) { return k.b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, y, z}); }
+  // Rounded once where the machine does it at once; elsewhere twice, which exact_fma takes a call for each lane to avoid.
+  IR fma(IR x, IR y, IR z) { return k.b.CreateIntrinsic(llvm::Intrinsic::fmuladd, {type}, {x, y, z}); }
+  IR exact_fma(IR x, IR y, IR z) { return k.b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, y, z}); }
   IR fma(IR x, double y, IR z) { return fma(x, constant(y), z); }
   IR fma(IR x, IR y, double z) { return fma(x, y, constant(z)); }
   // c[0] x^(n-1) + … + c[n-1]
@@ -48,7 +50,7 @@ struct Float {
     // With the bias more the low bits are an exponent.
     IR begin = constant(shifter + bias);
     IR sum = fma(x, constant(sign * 1.44269504088896341), begin), n = k.b.CreateFSub(sum, begin);
-    IR r = in_two_parts ? fma(n, sign * 2.12194440e-4, fma(n, -sign * 0.693359375, x)) : fma(n, -sign * 0.69314718055994531, x);
+    IR r = in_two_parts || !k.target.fused() ? fma(n, sign * 2.12194440e-4, fma(n, -sign * 0.693359375, x)) : fma(n, -sign * 0.69314718055994531, x);
     return {k.b.CreateBitCast(k.b.CreateShl(k.b.CreateBitCast(sum, ints()), integer(23)), type), r};
   }
   // Whether a register of AVX-512 can hold a table.
@@ -61,7 +63,7 @@ struct Float {
   IR exp_by_table(IR x, double sign, bool in_two_parts, bool one_more) {
     auto& b = k.b;
     IR shift = constant(shifter), sum = fma(x, constant(sign * 16 * 1.44269504088896341), shift), n = b.CreateFSub(sum, shift);
-    IR r = in_two_parts ? fma(n, sign * 2.12194440e-4 / 16, fma(n, -sign * 0.693359375 / 16, x)) : fma(n, -sign * 0.69314718055994531 / 16, x);
+    IR r = in_two_parts || !k.target.fused() ? fma(n, sign * 2.12194440e-4 / 16, fma(n, -sign * 0.693359375 / 16, x)) : fma(n, -sign * 0.69314718055994531 / 16, x);
     // The sum's bits from the fourth on are the exponent; what the four below add to the fraction is taken off in the table.
     llvm::SmallVector<uint32_t> table;
     for (uint32_t j = 0; j < 16; ++j) table.push_back(llvm::bit_cast<uint32_t>(float(std::exp2(j / 16.0))) - (j << 19));
@@ -249,7 +251,7 @@ QuarterTurns reduce_turns(Float& f, IR x) {
   auto& b = f.k.b;
   IR shifter = f.constant(12582912.0), sum = f.fma(x, f.constant(0.6366197723675814), shifter), n = b.CreateFSub(sum, shifter);
   // π/2 in three parts, all of one sign, so that -0 stays what it is; the first product is taken away without an error.
-  IR r = f.fma(n, -5.390302529957765e-15, f.fma(n, -7.549789415861596e-08, f.fma(n, -1.5707962512969971, x)));
+  IR r = f.fma(n, -5.390302529957765e-15, f.exact_fma(n, f.constant(-7.549789415861596e-08), f.exact_fma(n, f.constant(-1.5707962512969971), x)));
   return {b.CreateBitCast(sum, f.ints()), r};
 }
 // Farther out n is no longer exact: rare enough for a call.
@@ -336,7 +338,7 @@ IR emit_remainder(KernelEmitter& k, IR x, IR y) {
   IR dividend = size(x), divisor = size(y), quotient = b.CreateFDiv(dividend, divisor);
   // The rounded quotient is at most one too large then. Either way what is left is a multiple of the divisor's last place, and smaller than the divisor: exact.
   IR few = b.CreateFCmpOLT(quotient, f.constant(x->getType()->getScalarType()->isFloatTy() ? 0x1p23 : 0x1p52));
-  IR left = f.fma(b.CreateFNeg(b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, quotient)), divisor, dividend);
+  IR left = f.exact_fma(b.CreateFNeg(b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, quotient)), divisor, dividend);
   left = f.select(b.CreateFCmpOLT(left, f.constant(0.0)), b.CreateFAdd(left, divisor), left);
   left = f.select(b.CreateFCmpOLT(dividend, divisor), dividend, left);  // also of an infinite divisor
   return unless_any(k, b.CreateNot(few), b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, left, x), [&] { return k.call_libm("fmod", {x, y}); });

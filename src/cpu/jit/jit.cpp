@@ -22,6 +22,11 @@ namespace {
 
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
+// Conversions of f16 that machines without F16C call the compiler's library for, which no process is sure to export.
+float extend_half(_Float16 x) { return float(x); }
+_Float16 truncate_float(float x) { return _Float16(x); }
+_Float16 truncate_double(double x) { return _Float16(x); }
+
 void initialise_target() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -75,8 +80,13 @@ llvm::Expected<llvm::orc::LLJIT*> linker() {
   dylib.addGenerator(std::move(*generator));
   // What kernels call of ours is reached by address: our library may be loaded privately.
   auto flags = llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable;
-  llvm::orc::SymbolMap symbols{{(*created)->mangleAndIntern("cresset_stable_sort"), {llvm::orc::ExecutorAddr::fromPtr(&cresset_stable_sort), flags}},
-                               {(*created)->mangleAndIntern("cresset_sort_keys"), {llvm::orc::ExecutorAddr::fromPtr(&cresset_sort_keys), flags}}};
+  llvm::orc::SymbolMap symbols;
+  auto define = [&](const char* name, auto* function) { symbols[(*created)->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), flags}; };
+  define("cresset_stable_sort", &cresset_stable_sort);
+  define("cresset_sort_keys", &cresset_sort_keys);
+  define("__extendhfsf2", &extend_half);
+  define("__truncsfhf2", &truncate_float);
+  define("__truncdfhf2", &truncate_double);
   if (auto error = dylib.define(llvm::orc::absoluteSymbols(std::move(symbols)))) return error;
   return jit = created->release();
 }

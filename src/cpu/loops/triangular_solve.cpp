@@ -50,7 +50,7 @@ class TriangularSolveEmitter {
         IR j = row(before), factor = k_.splat(b_.CreateFNeg(coefficient(i, j)), lanes);
         IRs next;
         for (int64_t v = 0; v < vectors; ++v)
-          next.push_back(b_.CreateIntrinsic(llvm::Intrinsic::fma, {factor->getType()}, {factor, k_.load(type_, c_.buffer(op_.getResult()), place(j, v), lanes), carried[v]}));
+          next.push_back(b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {factor->getType()}, {factor, k_.load(type_, c_.buffer(op_.getResult()), place(j, v), lanes), carried[v]}));
         return next;
       });
       IR diagonal = op_.getUnitDiagonal() ? nullptr : k_.splat(coefficient(i, i), lanes);

@@ -186,10 +186,10 @@ IR Panels::product(IR a, IR b, IR sum) {
     auto* ints = llvm::cast<llvm::VectorType>(vector)->getWithNewType(unit);
     auto low = [&](IR x) { return b_.CreateBitCast(b_.CreateShl(x, llvm::ConstantInt::get(ints, 16)), vector); };
     auto high = [&](IR x) { return b_.CreateBitCast(b_.CreateAnd(x, llvm::ConstantInt::get(ints, 0xffff0000u)), vector); };
-    sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {low(a), low(b), sum});
-    return b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {high(a), high(b), sum});
+    sum = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {low(a), low(b), sum});
+    return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {high(a), high(b), sum});
   }
-  return type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {vector}, {a, b, sum}) : b_.CreateAdd(b_.CreateMul(a, b), sum);
+  return type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {a, b, sum}) : b_.CreateAdd(b_.CreateMul(a, b), sum);
 }
 // By registers as the machine has them: pmaddwd.
 IR Panels::product_of_words(IR a, IR b) {

@@ -102,7 +102,7 @@ class ThinEmitter {
           IR x = k_.splat(element(m0 + i, d), lanes);
           for (int64_t v = 0; v < vectors; ++v) {
             IR& sum = sums[i * vectors + v];
-            sum = b_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {x, b[v], sum});
+            sum = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {type}, {x, b[v], sum});
           }
         }
       }
@@ -180,7 +180,7 @@ class ThinEmitter {
       auto b = [&](int64_t j) { return by_vectors ? p_.flipped(p_.column_of_b(batch, k, columns[j], p_.lanes)) : p_.load_b(batch, k, columns[j], 1); };
       auto product = [&](IR x, IR y, IR sum) -> IR {
         if (by_vectors) return p_.product(x, y, sum);
-        return p_.type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum}) : b_.CreateAdd(b_.CreateMul(x, y), sum);
+        return p_.type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {sum->getType()}, {x, y, sum}) : b_.CreateAdd(b_.CreateMul(x, y), sum);
       };
       IRs next(sums.size()), kept;
       for (int64_t i = 0; i < std::min(all_rows, columns_); ++i) kept.push_back(keep_a ? a(i) : b(i));

@@ -51,8 +51,8 @@ void TileRegisters::multiply(int sum, int left, int right) {
     IR total = k_.loop(k_.i64(0), k_.i64(kRows), 1, {b_.CreateAlignedLoad(floats, row(sum, i), llvm::Align(64))}, [&](IR k, llvm::ArrayRef<IR> carried) {
       IR a = k_.splat(b_.CreateLoad(b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), row(left, i), k)), kBytes / 4);
       IR b = b_.CreateAlignedLoad(words(), row(right, k), llvm::Align(64));
-      IR x = b_.CreateIntrinsic(llvm::Intrinsic::fma, {floats}, {low(a), low(b), carried[0]});
-      return IRs{b_.CreateIntrinsic(llvm::Intrinsic::fma, {floats}, {high(a), high(b), x})};
+      IR x = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {low(a), low(b), carried[0]});
+      return IRs{b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {high(a), high(b), x})};
     })[0];
     b_.CreateAlignedStore(total, row(sum, i), llvm::Align(64));
   });
