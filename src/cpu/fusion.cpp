@@ -193,7 +193,7 @@ class Fuser {
       auto above = llvm::find_if(op->getOperands(), [&](Value v) { return shaped(v).getShape() == shape && v.getDefiningOp() && !is_splat(v.getDefiningOp()) && !is_view(v.getDefiningOp()); });
       if (above == op->getOperands().end()) return false;
       op = (*above).getDefiningOp();
-      if (isa<DotGeneralOp, ConvolutionOp>(op)) return true;
+      if (isa<DotGeneralOp, ConvolutionOp>(op)) return product_shape(op).has_value();
       if (element_bytes(element(op->getResult(0))) < bytes) return false;
     }
     return false;
@@ -469,7 +469,8 @@ std::optional<LessNumber> less_number(Value v) {
   auto convert = subtract && element(v).isInteger(32) ? subtract.getLhs().getDefiningOp<ConvertOp>() : ConvertOp();
   auto constant = convert && is_byte(element(convert.getOperand())) ? subtract.getRhs().getDefiningOp<ConstantOp>() : ConstantOp();
   auto number = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  return number ? std::optional(LessNumber{convert, number.getSplatValue<APInt>().getSExtValue()}) : std::nullopt;
+  int64_t n = number ? number.getSplatValue<APInt>().getSExtValue() : 256;
+  return n >= -255 && n <= 255 ? std::optional(LessNumber{convert, n}) : std::nullopt;  // what is left has 16 bits
 }
 
 std::optional<Fusion::Kind> composite_kind(Operation* op) {

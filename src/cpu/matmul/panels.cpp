@@ -67,7 +67,7 @@ Panels::Kind Panels::choose_kind() const {
   return Numbers;
 }
 bool Panels::a_lies_in_units() const {
-  if (kind == Numbers) return k_.memory_type(s_.a_type) == unit && multiplied_as(s_.a_type) == s_.a_type;
+  if (kind == Numbers) return k_.memory_type(s_.a_type) == unit && multiplied_as(s_.a_type) == s_.a_type && !s_.a_zero;
   return kind == PairsOfBf16 ? s_.a_type.isBF16() : kind == FoursOfBytes && !flips_b();
 }
 bool Panels::flips_b() const { return kind == FoursOfBytes && is_unsigned(s_.a_type) == is_unsigned(s_.b_type); }
