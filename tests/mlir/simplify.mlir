@@ -115,3 +115,41 @@ func.func @padded_images(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %v: t
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x6x6xf32>
   return %1, %3, %5 : tensor<1x4x4x5xf32>, tensor<1x4x8x8xf32>, tensor<1x4x6x6xf32>
 }
+
+// What a pool divides by is a number, and a power of two is as exact the other way round.
+// CHECK-LABEL: func.func @divided
+// CHECK-DAG: %[[QUARTER:.*]] = stablehlo.constant dense<2.500000e-01>
+// CHECK-DAG: %[[THREE:.*]] = stablehlo.constant dense<3.000000e+00>
+// CHECK: stablehlo.multiply %arg0, %[[QUARTER]]
+// CHECK: stablehlo.divide %arg0, %[[THREE]]
+// CHECK: return
+func.func @divided(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %two = stablehlo.constant dense<2.0> : tensor<8xf32>
+  %three = stablehlo.constant dense<3.0> : tensor<8xf32>
+  %four = stablehlo.multiply %two, %two : tensor<8xf32>
+  %0 = stablehlo.divide %x, %four : tensor<8xf32>
+  %1 = stablehlo.divide %x, %three : tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// A quantised relu is not below 0, and its clamp tells that i32 holds it.
+// CHECK-LABEL: func.func @quantised_relu
+// CHECK: %[[RELU:.*]] = stablehlo.maximum %arg0
+// CHECK-NOT: stablehlo.maximum
+// CHECK: stablehlo.minimum
+// CHECK-NEXT: stablehlo.convert {{.*}} {cresset.within_i32} : (tensor<8xf32>) -> tensor<8xi32>
+// CHECK-NEXT: stablehlo.convert {{.*}} -> tensor<8xui8>
+// CHECK: return
+func.func @quantised_relu(%x: tensor<8xf32>) -> tensor<8xui8> {
+  %zero = stablehlo.constant dense<0.0> : tensor<8xf32>
+  %most = stablehlo.constant dense<255.0> : tensor<8xf32>
+  %scale = stablehlo.constant dense<3.0> : tensor<8xf32>
+  %0 = stablehlo.maximum %x, %zero : tensor<8xf32>
+  %1 = stablehlo.multiply %0, %scale : tensor<8xf32>
+  %2 = stablehlo.round_nearest_even %1 : tensor<8xf32>
+  %3 = stablehlo.maximum %2, %zero : tensor<8xf32>
+  %4 = stablehlo.minimum %3, %most : tensor<8xf32>
+  %5 = stablehlo.convert %4 : (tensor<8xf32>) -> tensor<8xi64>
+  %6 = stablehlo.convert %5 : (tensor<8xi64>) -> tensor<8xui8>
+  return %6 : tensor<8xui8>
+}

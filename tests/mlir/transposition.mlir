@@ -5,6 +5,11 @@
 // RUN: cresset-run --compare --cpu=wide %t/each.mlir
 // RUN: cresset-run --compare --cpu=baseline %t/each.mlir
 // RUN: cresset-run --compare %t/squares.mlir
+// RUN: cresset-run --compare %t/pixels.mlir
+// RUN: cresset-run --compare --cpu=avx2 %t/pixels.mlir
+// RUN: cresset-run --compare --cpu=wide %t/pixels.mlir
+// RUN: cresset-run --compare --cpu=baseline %t/pixels.mlir
+// RUN: cresset-run --assembly --cpu=avx512 %t/pixels.mlir | FileCheck %s --check-prefix=PIXELS
 // RUN: cresset-run --assembly --cpu=avx512 %t/squares.mlir | FileCheck %s
 // RUN: cresset-run --assembly --cpu=avx512 %t/images.mlir | FileCheck %s
 // RUN: cresset-run --assembly --cpu=avx512 %t/tokens.mlir | FileCheck %s
@@ -14,6 +19,23 @@
 // CHECK: vunpck
 // CHECK-NOT: {{vinsertps|vgather}}
 
+// The channels of a pixel are interleaved by vectors: of bytes four at once.
+// PIXELS-LABEL: # rows -> ui8[2x21x19x4]: transpose
+// PIXELS-NOT: {{vpinsrb|vgather}}
+// PIXELS: {{vpunpck|vpermb|vpshufb}}
+// PIXELS-LABEL: # rows -> f32[1x40x33x3]
+// PIXELS-NOT: {{vinsertps|vgather}}
+// PIXELS: ret
+
+//--- pixels.mlir
+func.func @main(%x: tensor<2x4x21x19xui8>, %y: tensor<1x3x40x33xf32>, %z: tensor<2x70xbf16>, %w: tensor<1x8x5x16xi64>) -> (tensor<2x21x19x4xui8>, tensor<1x40x33x3xf32>, tensor<70x2xbf16>, tensor<1x5x16x8xi64>) {
+  %0 = stablehlo.transpose %x, dims = [0, 2, 3, 1] : (tensor<2x4x21x19xui8>) -> tensor<2x21x19x4xui8>
+  %1 = stablehlo.add %y, %y : tensor<1x3x40x33xf32>
+  %2 = stablehlo.transpose %1, dims = [0, 2, 3, 1] : (tensor<1x3x40x33xf32>) -> tensor<1x40x33x3xf32>
+  %3 = stablehlo.transpose %z, dims = [1, 0] : (tensor<2x70xbf16>) -> tensor<70x2xbf16>
+  %4 = stablehlo.transpose %w, dims = [0, 2, 3, 1] : (tensor<1x8x5x16xi64>) -> tensor<1x5x16x8xi64>
+  return %0, %2, %3, %4 : tensor<2x21x19x4xui8>, tensor<1x40x33x3xf32>, tensor<70x2xbf16>, tensor<1x5x16x8xi64>
+}
 //--- squares.mlir
 func.func @main(%x: tensor<1x49x64xf32>, %b: tensor<64xf32>) -> tensor<1x64x7x7xf32> {
   %0 = stablehlo.broadcast_in_dim %b, dims = [2] : (tensor<64xf32>) -> tensor<1x49x64xf32>

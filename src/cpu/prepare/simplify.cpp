@@ -260,12 +260,14 @@ Value simplify_add(AddOp op, PatternRewriter& r) {
   return {};
 }
 Value simplify_subtract(SubtractOp op, PatternRewriter&) { return number(op.getRhs()) == 0.0 ? op.getLhs() : Value(); }
+// By these nothing is rounded, but what is next to 0.
+bool is_power(double c) { return std::abs(c) >= 0x1p-20 && std::abs(c) <= 0x1p20 && std::exp2(std::round(std::log2(std::abs(c)))) == std::abs(c); }
 Value simplify_multiply(MulOp op, PatternRewriter& r) {
   if (number(op.getRhs()) == 1.0) return op.getLhs();
   if (number(op.getLhs()) == 1.0) return op.getRhs();
   if (!shaped(op).getElementType().isF32()) return {};
+  if (auto a = number(op.getLhs()), b = number(op.getRhs()); a && b) return constant_like(op, float(*a * *b), r);
   auto mul = [&](Value x, Value y) -> Value { return MulOp::create(r, op.getLoc(), x, y); };
-  auto is_power = [](double c) { return std::abs(c) >= 0x1p-20 && std::abs(c) <= 0x1p20 && std::exp2(std::round(std::log2(std::abs(c)))) == std::abs(c); };
   auto single = [](Value v) { return v.hasOneUse() ? v.getDefiningOp<MulOp>() : MulOp(); };
   // Powers of two are exact wherever they stand: with another number, or against each other.
   if (auto [v, c] = scaled_by_number<MulOp>(op); v && is_power(c)) {
@@ -296,7 +298,9 @@ bool is_softmax_sum(Value v) {
          largest.getDimensions() == sum.getDimensions();
 }
 Value simplify_divide(DivOp op, PatternRewriter& r) {
-  if (number(op.getRhs()) == 1.0) return op.getLhs();
+  auto divisor = number(op.getRhs());
+  if (divisor == 1.0) return op.getLhs();
+  if (divisor && is_power(*divisor) && shaped(op).getElementType().isF32()) return MulOp::create(r, op.getLoc(), op.getLhs(), constant_like(op, 1 / *divisor, r));
   auto repeated = op.getRhs().getDefiningOp<BroadcastInDimOp>();
   if (!repeated || !shaped(op).getElementType().isF32() || !is_softmax_sum(unrepeated(repeated))) return {};
   auto type = shaped(repeated.getOperand());
