@@ -19,10 +19,10 @@ Value bytes_of(Value v) {
 class ChannelsLast {
  public:
   ChannelsLast(KernelContext& c, ConvolutionOp op, const Geometry& g) : c_(c), k_(c.k), g_(g), window_(g.sizes(&Axis::window)), positions_(g.sizes(&Axis::out)) {
-    auto read = [&](Value v) {
+    auto read = [&](Value v) {  // as i32 if somebody else wants the bytes so
       auto less = less_number(v);
       return c.slots.has(v) ? v : less && c.slots.has(less->bytes) ? Value(less->bytes) : bytes_of(v);
-    };  // somebody else may want what they are converted to
+    };
     Value x = read(op.getLhs()), w = read(op.getRhs());
     spec_.batch = g.groups, spec_.m = g.images * g.image_size(), spec_.n = g.features, spec_.k = g.window_size() * g.in_features;
     spec_.a_type = element(x), spec_.b_type = element(w), spec_.converted = g.in_type, spec_.type = g.out_type;
