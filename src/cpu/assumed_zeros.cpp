@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "cpu/prepare/quantised.h"
+#include "cresset/metrics.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "stablehlo/chlo.h"
@@ -49,6 +50,8 @@ class GuardedProgram final : public Program {
   }
   Program& general() {
     if (general_) return *general_;
+    static Counter undone("cresset.zeros_undone");
+    undone.add();
     context_ = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
     context_->loadDialect<mlir::func::FuncDialect, mlir::stablehlo::StableHLODialect, mlir::chlo::CHLODialect>();
     auto module = mlir::parseSourceString<mlir::ModuleOp>(module_, context_.get());

@@ -174,6 +174,7 @@ def test_quantised_convolutions(road):
         # Zeros of weights are taken for 0 until one is not.
         model.second_zeros[3] = 2
         assert not torch.equal(check(0), before)
+        assert torch_cresset.counters()["cresset.zeros_undone"] >= 1
         model.second_zeros.zero_()
         assert torch.equal(check(3), before)
     assert not fallbacks()
