@@ -1,6 +1,6 @@
 // Convolution of bytes whose channels are neighbours: C[positions, features] = X[positions, window] · W[window, features]. A row of X, the window of a position, is read where it
 // lies: each row of a window is a run of neighbours in memory, and one run is as far behind the one before for all positions. Nothing may lie in the padding.
-#include "cpu/convolution/convolution.h"
+#include "cpu/convolution/convolution_windows.h"
 #include "cpu/fusion.h"
 #include "cpu/matmul/matmul.h"
 
@@ -16,15 +16,15 @@ Value bytes_of(Value v) {
   return convert && is_byte(element(convert.getOperand())) ? convert.getOperand() : Value();
 }
 
-class ChannelsLast {
+class ChannelsLast : Windows {
  public:
-  ChannelsLast(KernelContext& c, ConvolutionOp op, const Geometry& g) : c_(c), k_(c.k), g_(g), window_(g.sizes(&Axis::window)), positions_(g.sizes(&Axis::out)) {
+  ChannelsLast(KernelContext& c, ConvolutionOp op, const Geometry& g) : Windows(c.k, g, nullptr, false), c_(c) {
     auto read = [&](Value v) {  // as i32 if somebody else wants the bytes so
       auto less = less_number(v);
       return c.slots.has(v) ? v : less && c.slots.has(less->bytes) ? Value(less->bytes) : bytes_of(v);
     };
     Value x = read(op.getLhs()), w = read(op.getRhs());
-    spec_.batch = g.groups, spec_.m = g.images * g.image_size(), spec_.n = g.features, spec_.k = g.window_size() * g.in_features;
+    spec_.batch = g.groups, spec_.m = g.images * image_size_, spec_.n = g.features, spec_.k = window_size_ * g.in_features;
     spec_.a_type = element(x), spec_.b_type = element(w), spec_.converted = g.in_type, spec_.type = g.out_type;
     spec_.a = c.buffer(x), spec_.b = c.buffer(w);
     if (auto less = less_number(op.getLhs()); less && x != op.getLhs()) spec_.a_zero = less->number;
@@ -37,7 +37,7 @@ class ChannelsLast {
   }
 
   void run_product() {
-    spec_.a_offset = [this](IR group, IR m, IR k) { return k_.add(k_.add(k_.mul(group, g_.in_features), pixel(m)), in_window(k)); };
+    spec_.a_offset = [this](IR group, IR m, IR k) { return k_.add(window_of(group, m), in_window(k)); };
     spec_.b_offset = [this](IR group, IR k, IR n) { return k_.add(k_.mul(k_.add(k_.mul(group, g_.features), n), spec_.k), k); };
     auto feature = [this](IR group, IR n) { return k_.add(k_.mul(group, g_.features), n); };
     spec_.store = [&](IR group, IR m, IR n, IR sum, int lanes) { emit_epilogue(c_, m, feature(group, n), sum, lanes); };
@@ -49,30 +49,23 @@ class ChannelsLast {
  private:
   // Neighbours in memory: a row of the window, or one of its places.
   int64_t run() const {
-    if (g_.window_size() == 1) return g_.in_features;
+    if (window_size_ == 1) return g_.in_features;
     return g_.columns().dilation == 1 && g_.groups == 1 ? g_.columns().window * g_.in_features : g_.in_features;
   }
-  // Where the window of position m begins.
-  IR pixel(IR m) {
-    int64_t apart = g_.columns().in_stride;
-    bool flat = llvm::all_of(g_.axes, [](const Axis& a) { return a.step == 1 && a.in == a.out; });
-    if (flat) return k_.mul(m, apart);  // all pixels of all images, in order
-    IR offset = k_.mul(k_.b.CreateUDiv(m, k_.i64(g_.image_size())), g_.in_image), position = k_.b.CreateURem(m, k_.i64(g_.image_size()));
-    for (auto [a, i] : llvm::zip(g_.axes, delinearise(k_, positions_, position))) offset = k_.add(offset, k_.mul(i.base, a.step * a.in_stride));
-    return offset;
+  // Where the one of position m begins.
+  IR window_of(IR group, IR m) {
+    bool in_order = llvm::all_of(g_.axes, [](const Axis& a) { return a.step == 1 && a.in == a.out; });  // all pixels of all images
+    return in_order ? k_.add(k_.mul(group, g_.in_features), k_.mul(m, g_.columns().in_stride)) : pixel(group, k_.i64(0), m);
   }
   // Where element k of a window lies from there.
   IR in_window(IR k) {
-    if (g_.window_size() == 1) return k;
-    IR offset = k_.b.CreateURem(k, k_.i64(g_.in_features)), place = k_.b.CreateUDiv(k, k_.i64(g_.in_features));
+    if (window_size_ == 1) return k;
+    IR offset = b_.CreateURem(k, k_.i64(g_.in_features)), place = b_.CreateUDiv(k, k_.i64(g_.in_features));
     for (auto [a, i] : llvm::zip(g_.axes, delinearise(k_, window_, place))) offset = k_.add(offset, k_.mul(i.base, a.dilation * a.in_stride));
     return offset;
   }
 
   KernelContext& c_;
-  KernelEmitter& k_;
-  const Geometry& g_;
-  SmallVector<int64_t> window_, positions_;
   MatmulSpec spec_;
 };
 

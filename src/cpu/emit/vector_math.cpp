@@ -63,7 +63,7 @@ struct Float {
   IR exp_by_table(IR x, double sign, bool in_two_parts, bool one_more) {
     auto& b = k.b;
     IR shift = constant(shifter), sum = fma(x, constant(sign * 16 * 1.44269504088896341), shift), n = b.CreateFSub(sum, shift);
-    IR r = in_two_parts || !k.target.fused() ? fma(n, sign * 2.12194440e-4 / 16, fma(n, -sign * 0.693359375 / 16, x)) : fma(n, -sign * 0.69314718055994531 / 16, x);
+    IR r = in_two_parts ? fma(n, sign * 2.12194440e-4 / 16, fma(n, -sign * 0.693359375 / 16, x)) : fma(n, -sign * 0.69314718055994531 / 16, x);
     // The sum's bits from the fourth on are the exponent; what the four below add to the fraction is taken off in the table.
     llvm::SmallVector<uint32_t> table;
     for (uint32_t j = 0; j < 16; ++j) table.push_back(llvm::bit_cast<uint32_t>(float(std::exp2(j / 16.0))) - (j << 19));

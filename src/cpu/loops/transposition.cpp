@@ -58,10 +58,11 @@ void emit_interleaved(KernelContext& c, int64_t dim) {
     k.loop(k.i64(0), k.i64(along), lanes, [&](IR begin) {
       IR first = k.min(begin, k.i64(along - lanes));  // what is left at the end is written with what comes before it
       IRs values;
-      for (int64_t column = 0; column < int64_t(llvm::bit_ceil(uint64_t(columns))); ++column) {
-        at[dim] = {first, 1, 1}, at[dim + 1] = constant_index(k, std::min(column, columns - 1));
-        values.push_back(column < columns ? k.to_memory(element(output), c.elements(lanes).emit(output, at)) : values.back());
+      for (int64_t column = 0; column < columns; ++column) {
+        at[dim] = {first, 1, 1}, at[dim + 1] = constant_index(k, column);
+        values.push_back(k.to_memory(element(output), c.elements(lanes).emit(output, at)));
       }
+      values.resize(llvm::bit_ceil(uint64_t(columns)), values.back());
       at[dim] = {first, 0, 1}, at[dim + 1] = constant_index(k, 0);
       IR all = k.concatenate(values), place = c.elements(1).offset(shape, at).base;
       k.b.CreateAlignedStore(k.b.CreateShuffleVector(all, order), k.b.CreateInBoundsGEP(k.memory_type(element(output)), c.buffer(output), place), llvm::Align(element_bytes(element(output))));

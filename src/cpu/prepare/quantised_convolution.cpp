@@ -57,13 +57,12 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
   }
 
   static bool is_good(ConvolutionOp op) {
-    auto ones = [](std::optional<ArrayRef<int64_t>> v) { return !v || llvm::all_of(*v, [](int64_t n) { return n == 1; }); };
     bool negative = op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p < 0; });
     bool reversed = op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true);
     auto kernel = shaped(op.getRhs());
     auto dims = op.getDimensionNumbers();
     int64_t channels = kernel.getDimSize(dims.getKernelInputFeatureDimension()), features = kernel.getDimSize(dims.getKernelOutputFeatureDimension());
-    return element(op).isF32() && shaped(op).getRank() >= 3 && shaped(op).getNumElements() && op.getBatchGroupCount() == 1 && ones(op.getLhsDilation()) && !negative && !reversed &&
+    return element(op).isF32() && shaped(op).getRank() >= 3 && shaped(op).getNumElements() && op.getBatchGroupCount() == 1 && all_ones(op.getLhsDilation()) && !negative && !reversed &&
            features >= kFewestFeatures && kernel.getNumElements() / features <= (is_depthwise(op) ? kMostPlaces : kMostTerms) &&
            (is_depthwise(op) || (op.getFeatureGroupCount() == 1 && channels >= 3));
   }
@@ -99,7 +98,6 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     Location loc = op.getLoc();
     type = type.clone(r.getF32Type());
     const int64_t rank = type.getRank(), features = type.getShape().back(), count = shaped(kernel).getNumElements() / features;
-    auto or_one = [](std::optional<ArrayRef<int64_t>> v, size_t i) { return v ? (*v)[i] : 1; };
     // Weights [place, feature].
     Value weights = ReshapeOp::create(r, loc, RankedTensorType::get({features, count}, element(kernel)), kernel);
     weights = converted(TransposeOp::create(r, loc, weights, ArrayRef<int64_t>{1, 0}), r.getF32Type(), r);

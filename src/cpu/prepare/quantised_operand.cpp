@@ -84,12 +84,12 @@ std::optional<Quantised> quantised(Value v) {
     q.zero = spread_of(subtract.getRhs());
     return q.zero ? subtract.getLhs() : v;
   };
-  auto converted = [](Value v) {
+  auto before_conversion = [](Value v) {
     auto convert = v.getDefiningOp<ConvertOp>();
     return convert ? convert.getOperand() : Value();
   };
-  q.bytes = converted(subtracted(difference));
-  if (q.bytes && !q.zero && isa<IntegerType>(element(q.bytes)) && element(q.bytes).getIntOrFloatBitWidth() >= 32) q.bytes = converted(subtracted(q.bytes));
+  q.bytes = before_conversion(subtracted(difference));
+  if (q.bytes && !q.zero && isa<IntegerType>(element(q.bytes)) && element(q.bytes).getIntOrFloatBitWidth() >= 32) q.bytes = before_conversion(subtracted(q.bytes));
   if (!q.bytes || !is_byte(element(q.bytes))) return std::nullopt;
   if (q.zero && (q.assumed = given_zero(*q.zero))) q.zero.reset();
   return q;

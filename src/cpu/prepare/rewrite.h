@@ -1,6 +1,8 @@
 // What rewrites of a program share.
 #pragma once
 
+#include <optional>
+
 #include "mlir/IR/Builders.h"
 #include "stablehlo/dialect.h"
 
@@ -8,6 +10,11 @@ namespace cresset::cpu {
 
 /// The one number of a constant; null if it has several, or is none.
 mlir::SplatElementsAttr splat(mlir::Value v);
+/// What an operation with windows says of its i-th dimension; 1 where it says nothing, as all_ones of all.
+inline int64_t or_one(std::optional<llvm::ArrayRef<int64_t>> v, size_t i) { return v ? (*v)[i] : 1; }
+inline bool all_ones(std::optional<llvm::ArrayRef<int64_t>> v) {
+  return !v || llvm::all_of(*v, [](int64_t n) { return n == 1; });
+}
 /// The sum over these dimensions, in ascending order.
 mlir::Value sum_over(mlir::OpBuilder& b, mlir::Value v, llvm::ArrayRef<int64_t> dims);
 

@@ -86,7 +86,6 @@ Value part_of_result(ConvolutionOp op, ArrayRef<int64_t> from, ArrayRef<int64_t>
   auto dims = op.getDimensionNumbers();
   auto x = shaped(op.getLhs()), w = shaped(op.getRhs()), y = shaped(op);
   ArrayRef<int64_t> spatial = dims.getOutputSpatialDimensions();
-  auto or_one = [](std::optional<ArrayRef<int64_t>> v, size_t i) { return v ? (*v)[i] : 1; };
   SmallVector<int64_t> sizes = sizes_between(from, to), padding(2 * spatial.size(), 0);
   for (int64_t d = 0; d < y.getRank(); ++d)
     if (!llvm::is_contained(spatial, d) && sizes[d] != y.getDimSize(d)) return {};
@@ -335,9 +334,8 @@ Value simplify_convolution(ConvolutionOp op, PatternRewriter& r) {
   auto dims = op.getDimensionNumbers();
   auto x = shaped(op.getLhs()), w = shaped(op.getRhs()), y = shaped(op);
   auto in_order = [](int64_t first, int64_t second, ArrayRef<int64_t> spatial) { return first == 0 && second == 1 && llvm::is_sorted(spatial); };
-  auto ones = [](std::optional<ArrayRef<int64_t>> v) { return !v || llvm::all_of(*v, [](int64_t n) { return n == 1; }); };
-  if (op.getFeatureGroupCount() != 1 || op.getBatchGroupCount() != 1 || x.getShape().drop_front(2) != w.getShape().drop_front(2) || !ones(op.getLhsDilation()) ||
-      !ones(op.getRhsDilation()) || (op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p != 0; })) ||
+  if (op.getFeatureGroupCount() != 1 || op.getBatchGroupCount() != 1 || x.getShape().drop_front(2) != w.getShape().drop_front(2) || !all_ones(op.getLhsDilation()) ||
+      !all_ones(op.getRhsDilation()) || (op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p != 0; })) ||
       (op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) ||
       x.getElementType() != w.getElementType() || !in_order(dims.getInputBatchDimension(), dims.getInputFeatureDimension(), dims.getInputSpatialDimensions()) ||
       !in_order(dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension(), dims.getKernelSpatialDimensions()) ||

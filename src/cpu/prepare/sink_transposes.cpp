@@ -49,7 +49,6 @@ struct Behind {
     r.replaceOp(op, sinking_transpose(r, again->getResult(0), permutation));
     return success();
   }
-  DenseI64ArrayAttr moved_attribute(ArrayRef<int64_t> of_dimensions) const { return r.getDenseI64ArrayAttr(moved(of_dimensions)); }
 };
 
 struct SinkTranspose final : RewritePattern {
@@ -64,19 +63,10 @@ struct SinkTranspose final : RewritePattern {
     Behind behind{transpose.getPermutation(), r};
     auto all = [&] { return llvm::map_to_vector(op->getOperands(), [&](Value v) { return behind.value(v); }); };
     if (is_elementwise(op)) return behind.redo(op, all());
-    if (auto slice = dyn_cast<SliceOp>(op))
+    if (isa<SliceOp, PadOp>(op))  // of which each array has a number for each dimension
       return behind.redo(op, all(), [&](Operation* again) {
-        auto made = cast<SliceOp>(again);
-        made.setStartIndicesAttr(behind.moved_attribute(slice.getStartIndices()));
-        made.setLimitIndicesAttr(behind.moved_attribute(slice.getLimitIndices()));
-        made.setStridesAttr(behind.moved_attribute(slice.getStrides()));
-      });
-    if (auto pad = dyn_cast<PadOp>(op))
-      return behind.redo(op, all(), [&](Operation* again) {
-        auto made = cast<PadOp>(again);
-        made.setEdgePaddingLowAttr(behind.moved_attribute(pad.getEdgePaddingLow()));
-        made.setEdgePaddingHighAttr(behind.moved_attribute(pad.getEdgePaddingHigh()));
-        made.setInteriorPaddingAttr(behind.moved_attribute(pad.getInteriorPadding()));
+        for (NamedAttribute attribute : op->getAttrDictionary())
+          if (auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute.getValue())) again->setAttr(attribute.getName(), r.getDenseI64ArrayAttr(behind.moved(numbers.asArrayRef())));
       });
     if (auto concatenate = dyn_cast<ConcatenateOp>(op))
       return behind.redo(op, all(), [&](Operation* again) { cast<ConcatenateOp>(again).setDimension(uint64_t(behind.permutation[concatenate.getDimension()])); });
