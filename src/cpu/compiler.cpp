@@ -76,7 +76,7 @@ class Texts {
 std::string content_of(const Fusion& fusion, const Slots& slots, Texts& texts, bool windows = true) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << fusion.kind << '[';
+  out << fusion.kind << (fusion.in_place ? "in place" : "") << '[';
   llvm::interleave(fusion.shape, out, ",");
   out << ']';
   DenseMap<Value, int> numbers;
@@ -362,7 +362,7 @@ llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, C
   if (failed(choose_kernels(module, foreign, report))) return broken();
   compile_control_flow(module, main, compile_region, foreign, report, stats);
   main.walk([&](CompositeOp op) {
-    if (!foreign.contains(op)) split_attention_gradient(op);
+    if (!foreign.contains(op)) split_attention_gradient(op), share_heads(op);
   });
   simplify(module);
   copy_returned_values(main);
@@ -474,7 +474,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
       program->labels.push_back(is_control_flow(op) ? "" : label_of(fusion));
     } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
       program->add_launch(native, buffers, plan);
-      if (fusion.kind == Fusion::Update) program->copy_before(size_t(slots.at(fusion.product->getOperand(0))), size_t(slots.at(fusion.product->getResult(0))), value_bytes(fusion.product->getResult(0)));
+      if (fusion.in_place) program->copy_before(size_t(slots.at(updated_by(fusion.product))), size_t(slots.at(fusion.product->getResult(0))), value_bytes(fusion.product->getResult(0)));
       if (options.sizes_change && !native.arguments.empty()) program->stats_.shared_seconds += native.kernel.cost * Kernel::kSecondsPerCost;
       program->labels.push_back(label_of(fusion));
     }

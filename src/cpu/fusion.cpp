@@ -112,8 +112,9 @@ class Fuser {
         return op->emitOpError("is not supported by the CPU compiler: type ") << v.getType();
 
     if (overwrites_argument(op)) {
-      Fusion& fusion = start(op, Fusion::Update, Fusion::Element);
+      Fusion& fusion = start(op, isa<ScatterOp>(op) ? Fusion::Scatter : Fusion::Update, Fusion::Element);
       fusion.product = op;
+      fusion.in_place = true;
       return success();
     }
     if (is_expression(op) && !is_foreign_(op)) return place_expression(op, uses, escapes), success();
@@ -145,11 +146,10 @@ class Fuser {
 
   // A part of what the caller gives away and gets back, perhaps with others.
   bool overwrites_argument(Operation* op) {
-    auto update = dyn_cast<DynamicUpdateSliceOp>(op);
-    auto argument = update ? overwritten_by(update) : BlockArgument();
+    auto argument = updated_by(op) ? overwritten_by(op) : BlockArgument();
     auto result = argument && argument.getOwner() == &main_.getBody().front() ? main_.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "tf.aliasing_output") : IntegerAttr();
     if (!result) return false;
-    for (Operation* next = op; (next = next->hasOneUse() ? *op->user_begin() : nullptr) && isa<DynamicUpdateSliceOp>(next) && next->getOperand(0) == op->getResult(0);) op = next;
+    for (Operation* next = op; (next = next->hasOneUse() ? *op->user_begin() : nullptr) && updated_by(next) == op->getResult(0);) op = next;
     return main_.getBody().front().getTerminator()->getOperand(unsigned(result.getInt())) == op->getResult(0);
   }
 
@@ -447,12 +447,18 @@ class Fuser {
 
 }  // namespace
 
-BlockArgument overwritten_by(DynamicUpdateSliceOp update) {
-  for (Value v = update.getOperand();; v = update.getOperand()) {
+Value updated_by(Operation* op) {
+  if (auto scatter = dyn_cast<ScatterOp>(op); scatter && scatter.getInputs().size() == 1) return scatter.getInputs()[0];
+  auto update = dyn_cast<DynamicUpdateSliceOp>(op);
+  return update ? update.getOperand() : Value();
+}
+BlockArgument overwritten_by(Operation* update) {
+  while (Value v = updated_by(update)) {
     if (auto argument = dyn_cast<BlockArgument>(v)) return argument;
-    update = v.getDefiningOp<DynamicUpdateSliceOp>();
-    if (!update || !v.hasOneUse()) return {};
+    update = v.getDefiningOp();
+    if (!v.hasOneUse()) break;
   }
+  return {};
 }
 
 Operation* simple_reducer(Block& body) {

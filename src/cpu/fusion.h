@@ -30,7 +30,7 @@ struct Fusion {
     AttentionGradient,
     Window,       ///< reduce_window
     SelectAndScatter,
-    Scatter,
+    Scatter,      ///< in place: of an argument, as an Update
     Sort,
     TriangularSolve,
     Alignment,    ///< cresset.alignment_scores
@@ -46,7 +46,8 @@ struct Fusion {
   Kind kind;
   int last = 0;                                   ///< position of its last operation: kernels run in this order
   llvm::SmallVector<int64_t> shape;               ///< of Rows, Reduce, and of what a product's epilogue writes
-  mlir::Operation* product = nullptr;             ///< dot, convolution, attention or its gradient; with roles beside it, these are its epilogue; of Update the operation
+  mlir::Operation* product = nullptr;             ///< dot, convolution, attention or its gradient; with roles beside it, these are its epilogue; if it is in place the operation
+  bool in_place = false;                          ///< an Update, or a Scatter like it
   llvm::MapVector<mlir::Operation*, Role> roles;  ///< program order after fuse()
   llvm::SetVector<mlir::Value> outputs, inputs;   ///< buffers written and read
 };
@@ -77,6 +78,8 @@ std::optional<Fusion::Kind> composite_kind(mlir::Operation* op);
 std::optional<Fusion::Kind> attention_kind(mlir::Operation* op);
 /// Leaves to other kernels what the kernel of attention's gradient does not do itself: the last sums of the mask's gradient.
 void split_attention_gradient(mlir::stablehlo::CompositeOp op);
+/// Attention reads keys and values of heads that were repeated for it where they were before, and those of one position once for all heads that share them.
+void share_heads(mlir::stablehlo::CompositeOp op);
 /// Whether it is cresset.alignment_scores of numbers that a kernel computes with.
 bool is_alignment(mlir::Operation* op);
 /// Whether it is aten._grouped_mm with groups: a product that the compiler has a kernel for.
@@ -89,8 +92,10 @@ bool reads_window(mlir::Operation* product, unsigned operand);
 /// operation that no kernel can hold.
 mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main, llvm::function_ref<bool(mlir::Operation*)> is_foreign);
 
-/// The argument of which an update, with those before it whose results nobody else reads, overwrites parts; null if it is none.
-mlir::BlockArgument overwritten_by(mlir::stablehlo::DynamicUpdateSliceOp update);
+/// What a dynamic_update_slice, or a scatter of one array, writes parts of; null for other operations.
+mlir::Value updated_by(mlir::Operation* op);
+/// The argument of which such an update, with those before it whose results nobody else reads, overwrites parts; null if it is none.
+mlir::BlockArgument overwritten_by(mlir::Operation* update);
 
 /// Whether a reduction's body is one binary operation of its two arguments; that operation.
 mlir::Operation* simple_reducer(mlir::Block& body);

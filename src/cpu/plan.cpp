@@ -53,7 +53,7 @@ class Arena {
 
 // The kernel reads the input only where it writes the output.
 bool reads_in_step(const Fusion& fusion, Value input) {
-  if (fusion.kind == Fusion::Update) return llvm::hasSingleElement(llvm::make_filter_range(input.getUses(), [&](OpOperand& use) { return fusion.roles.contains(use.getOwner()); })) && input == fusion.product->getOperand(0);
+  if (fusion.in_place) return llvm::hasSingleElement(llvm::make_filter_range(input.getUses(), [&](OpOperand& use) { return fusion.roles.contains(use.getOwner()); })) && input == updated_by(fusion.product);
   if ((fusion.kind != Fusion::Rows && !fusion.product) || cast<RankedTensorType>(input.getType()).getShape() != ArrayRef<int64_t>(fusion.shape)) return false;
   for (auto& [op, role] : fusion.roles) {
     if (isa<ReduceOp>(op)) return false;
@@ -110,9 +110,9 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
     }
   }
   // Several updates of one array are written to one buffer.
-  auto updated = [&](int i) { return fusions[i].kind == Fusion::Update ? fusions[i].product->getOperand(0) : Value(); };
+  auto updated = [&](int i) { return fusions[i].in_place ? updated_by(fusions[i].product) : Value(); };
   auto first_update = [&](int i) {
-    for (Value v = updated(i); v && made.count(v) && fusions[made[v]].kind == Fusion::Update; v = updated(i)) i = made[v];
+    for (Value v = updated(i); v && made.count(v) && fusions[made[v]].in_place; v = updated(i)) i = made[v];
     return i;
   };
   DenseMap<Value, int> held;  // until after the last kernel

@@ -212,9 +212,10 @@ class CapturedProgram::Builder {
 
   std::shared_ptr<CapturedProgram> finish() {
     Graph graph = make_graph(results_);
-    if (!results_.empty()) captured_->program_ = program_for(graph);
     for (const Value& v : results_) captured_->types_.push_back(v.type());
     for (const NodePtr& n : graph.inputs) captured_->leaves_.push_back(leaf_of(n));
+    alias_written(graph);
+    if (!results_.empty()) captured_->program_ = program_for(graph);
     captured_->randoms_ = capture().drawn ? 0 : int(capture().randoms.size());
     capture().drawn = true;
     return captured_;
@@ -238,6 +239,19 @@ class CapturedProgram::Builder {
       captured_->storages_.push_back({result, copied});
     }
     return known->second;
+  }
+  // A result that nothing else shows may be written over the input that it becomes.
+  void alias_written(Graph& graph) {
+    captured_->in_place_.assign(results_.size(), -1);
+    for (auto& [input, result] : captured_->written_) {
+      auto shows = [result = result](const Storage& s) { return s.result == result; };
+      auto leaf = llvm::find_if(captured_->leaves_, [input = input](const Leaf& l) { return l.input == input; });
+      if (graph.aliased[result] >= 0 || leaf == captured_->leaves_.end() || llvm::any_of(captured_->storages_, shows)) continue;
+      size_t at = leaf - captured_->leaves_.begin();
+      const TensorType &from = graph.inputs[at]->types()[0], &to = captured_->types_[result];
+      if (from.dtype != to.dtype || from.numel() != to.numel()) continue;
+      graph.aliased[result] = int(at), captured_->in_place_[result] = input;
+    }
   }
   Leaf leaf_of(const NodePtr& n) {
     Leaf leaf;
@@ -319,7 +333,8 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
   if (!takes(inputs)) return std::nullopt;
   std::lock_guard lock(trace_mutex());
   std::vector<BufferPtr> results = compute(inputs);
-  for (auto& [input, result] : written_) overwrite(inputs[input], results[result], types_[result]);
+  for (auto& [input, result] : written_)
+    if (results[result]) overwrite(inputs[input], results[result], types_[result]);
   return show(inputs, results);
 }
 
@@ -332,6 +347,11 @@ std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& i
   std::vector<BufferPtr> held;
   std::vector<uint64_t> numbers(leaves_.size());
   std::vector<void*> pointers, result_pointers;
+  for (int input : in_place_) {
+    bool here = input >= 0 && inputs[input].device().is_cpu() && inputs[input].numel();
+    result_pointers.push_back(here ? inputs[input].mutable_data_ptr() : nullptr);  // asked for first: it may move what PyTorch shares until somebody writes
+    if (here) inputs[input].unsafeGetTensorImpl()->bump_version();
+  }
   for (size_t i = 0; i < leaves_.size(); ++i) {
     const Leaf& leaf = leaves_[i];
     if (leaf.input >= 0) {
@@ -349,9 +369,9 @@ std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& i
       pointers.push_back(&numbers[i]);
     }
   }
-  for (const Port& port : program_->outputs()) {
-    results.push_back(Buffer::allocate(port.bytes));
-    result_pointers.push_back(results.back()->data());
+  for (auto [port, pointer] : llvm::zip(program_->outputs(), result_pointers)) {
+    results.push_back(pointer ? BufferPtr() : Buffer::allocate(port.bytes));
+    if (!pointer) pointer = results.back()->data();
   }
   note_run(program_);
   drop_early_run();

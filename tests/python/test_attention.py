@@ -405,3 +405,43 @@ def test_robust_losses(loss, reduction):
         results.append((y.detach().cpu(), x.grad.cpu()))
     for eager, ours in zip(*results):
         torch.testing.assert_close(ours, eager)
+
+
+REPEATED = {
+    "expand": lambda x, n: x[:, :, None].expand(x.shape[0], x.shape[1], n, *x.shape[2:]).reshape(x.shape[0], x.shape[1] * n, *x.shape[2:]),  # transformers' repeat_kv
+    "repeat_interleave": lambda x, n: x.repeat_interleave(n, 1),
+    "repeat": lambda x, n: x.unsqueeze(2).repeat(1, 1, n, 1, 1).flatten(1, 2),
+    "with values of one width": lambda x, n: x[:, :1].expand(-1, 2 * n, -1, -1),
+}
+MASKS = {"none": lambda n: None, "of keys": lambda n: torch.rand(3, 1, n, 11) > 0.3, "of heads": lambda n: torch.randn(1, 6, n, 11), "matrix": lambda n: torch.randn(n, 11)}
+
+
+@pytest.mark.parametrize("positions", [1, 5])
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("repeat", REPEATED)
+def test_heads_that_are_repeated_are_read_where_they_are(repeat, mask, positions):
+    """And those of one position, as of a token that is generated, are rows of one product."""
+    torch.manual_seed(0)
+    inputs = [torch.randn(3, 6, positions, 8), torch.randn(3, 2, 11, 8), torch.randn(3, 2, 11, 8), MASKS[mask](positions)]
+
+    def f(q, k, v, m):
+        return F.scaled_dot_product_attention(q, REPEATED[repeat](k, 3), REPEATED[repeat](v, 3), attn_mask=m) * 2
+
+    expected = f(*inputs)
+    with torch_cresset.profile() as profile:
+        actual = f(*(None if t is None else t.to("cresset") for t in inputs)).cpu()
+    torch.testing.assert_close(actual, expected)
+    heads = 1 if "one" in repeat else 2
+    rows = f"3x{heads}x{6 // heads}x8" if positions == 1 else "3x6x5x8"
+    (kernel,) = [row.kernel for row in profile if row.kernel.startswith("attention")]
+    assert kernel.startswith(f"attention f32[{rows}] f32[3x{heads}x11x8] f32[3x{heads}x11x8]")
+
+
+def test_causal_attention_and_dropout_of_one_position_keep_their_heads():
+    """A causal mask lets the one position see the first key alone; the places of random numbers say which weights are dropped."""
+    q, k, v = torch.randn(1, 6, 1, 8), torch.randn(1, 2, 5, 8), torch.randn(1, 2, 5, 8)
+    f = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    torch.testing.assert_close(f(*(t.to("cresset") for t in (q, k, v))).cpu(), f(q, k, v))
+    with torch_cresset.profile() as profile:
+        F.scaled_dot_product_attention(*(t.to("cresset") for t in (q, k, v)), dropout_p=0.5, enable_gqa=True).cpu()
+    assert any("f32[1x6x1x8]" in row.kernel for row in profile if row.kernel.startswith("attention"))

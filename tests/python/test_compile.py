@@ -311,6 +311,85 @@ def test_inputs_that_are_written_to():
     assert torch.equal(a, b + 2)
 
 
+def copied_rows(cache, at, rows):
+    cache.index_copy_(1, at, rows)
+    return cache.sum(-1)
+
+
+def rows_twice(cache, at, rows):
+    cache.index_copy_(1, at, rows)
+    cache.index_copy_(1, at + 1, rows * 2)
+    return cache.sum(-1)
+
+
+def rows_and_what_was_there(cache, at, rows):
+    before = cache * 1
+    cache.index_copy_(1, at, rows + cache[:, :2])
+    return before, cache.sum(-1)
+
+
+def rows_of_itself(cache, at, rows):
+    cache.index_copy_(1, at, cache[:, 3:5] + rows)
+    return cache
+
+
+def rows_added(cache, at, rows):
+    cache.index_add_(1, at, rows)
+    cache.mul_(2)
+    return cache[0].sum()
+
+
+def assigned_slice(cache, at, rows):
+    cache[:, 2:4] = rows
+    return cache.mean()
+
+
+def indexed_assignment(cache, at, rows):
+    cache[:, at] = rows
+    return cache @ cache.transpose(-1, -2)
+
+
+def swapped(cache, at, rows):
+    """Each is written with what the other one was."""
+    first, second = cache[:, :2] * 1, rows * 1
+    rows.copy_(first)
+    cache[:, :2] = second
+    return rows.sum()
+
+
+@pytest.mark.parametrize("f", [copied_rows, rows_twice, rows_and_what_was_there, rows_of_itself, rows_added, assigned_slice, indexed_assignment, swapped])
+@pytest.mark.parametrize("view", [False, True])
+def test_what_a_graph_writes_to_is_written_where_it_is(f, view):
+    """And nowhere else: of a cache of keys one row, as a token is generated."""
+    torch.manual_seed(0)
+    width = 5 if view else 4  # a program of its own
+    caches = [torch.randn(3, 2, 8, width)[1] if view else torch.randn(2, 8, width)]
+    caches.append(torch.cat([caches[0][None] * 0, caches[0][None]])[1] if view else caches[0].clone())
+    at, rows = torch.tensor([5, 1]), torch.randn(2, 2, width)
+    known, place, version = len(torch_cresset.compile_records()), caches[1].data_ptr(), caches[1]._version
+    compiled = torch.compile(f, backend="cresset")
+    for _ in range(3):
+        own = [rows.clone(), rows.clone()]
+        expected = f(caches[0], at, own[0])
+        torch.testing.assert_close(compiled(caches[1], at, own[1]), expected)
+        torch.testing.assert_close(caches[1], caches[0])
+        torch.testing.assert_close(own[1], own[0])
+    assert caches[1].data_ptr() == place and caches[1]._version > version
+    if view:
+        assert not caches[1]._base[0].any()
+    if f is copied_rows:
+        assert torch_cresset.compile_records()[known]["donated_bytes"] >= caches[1].nbytes
+
+
+def test_indices_beyond_a_cache_that_is_written_are_an_error():
+    cache, compiled = torch.zeros(2, 8, 4), torch.compile(copied_rows, backend="cresset")
+    compiled(cache, torch.tensor([3]), torch.ones(2, 1, 4))
+    with pytest.raises((IndexError, RuntimeError), match="index"):
+        compiled(cache, torch.tensor([8]), torch.ones(2, 1, 4))
+    compiled(cache, torch.tensor([4]), torch.ones(2, 1, 4))
+    assert cache.sum() == 16 and cache[:, 3:5].min() == 1
+
+
 def test_what_is_made_within_is_made_on_the_device():
     def f(x):
         n = x.size(-1)

@@ -29,14 +29,15 @@ class ScatterEmitter {
     if (!side_by_side_ && whole_slices_) shares_ = std::clamp<int64_t>(product(window_) / kSmallestShare, 1, 8);
     by_ranges_ = shares_ > 1 && llvm::is_contained(dims_.getInsertedWindowDims(), 0) && is_indexed(0) && product(input_) > 2 * product(update.getShape());
     c_.kernel.tasks = side_by_side_ ? input_[0] : shares_;
-    c_.kernel.cost = 4.0 * product(input_) + (c_.kernel.tasks > 1 ? 8.0 * product(update.getShape()) : 0);
+    double updates = 8.0 * product(update.getShape());
+    c_.kernel.cost = c_.fusion.in_place ? updates : 4.0 * product(input_) + (c_.kernel.tasks > 1 ? updates : 0);
   }
 
   void run() {
     SmallVector<int64_t> batch = batch_;
     if (side_by_side_) batch.front() = 1;
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
-      copy_input(task);
+      if (!c_.fusion.in_place) copy_input(task);
       k_.loop(k_.i64(0), k_.i64(product(batch)), [&](IR which) {
         Indices at = delinearise(k_, batch, which);
         if (side_by_side_) at.front() = {task, 0, 1};

@@ -216,7 +216,7 @@ OwningOpRef<ModuleOp> program_of(ModuleOp from, StringRef name, unsigned region)
 void update_in_place(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   for (OpOperand& result : main.getBody().front().getTerminator()->getOpOperands()) {
-    auto update = result.get().getDefiningOp<DynamicUpdateSliceOp>();
+    Operation* update = result.get().getDefiningOp();
     if (update && overwritten_by(update) == main.getArgument(result.getOperandNumber()))
       main.setArgAttr(result.getOperandNumber(), "tf.aliasing_output", OpBuilder(main).getI32IntegerAttr(int32_t(result.getOperandNumber())));
   }
