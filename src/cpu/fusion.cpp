@@ -2,6 +2,7 @@
 
 #include "cpu/convolution/convolution.h"
 #include "cpu/emit/random.h"
+#include "cpu/matmul/made_operand.h"
 
 namespace cresset::cpu {
 
@@ -133,6 +134,7 @@ class Fuser {
                     .Case("composite", is_foreign_(op) ? Fusion::Composite : composite_kind(op).value_or(Fusion::Composite))
                     .Default(std::nullopt);
     if (!kind) return op->emitOpError("is not supported by the CPU compiler");
+    if (auto made = made_operand(op)) made_[op] = std::move(made->operations);
     if (Fusion* user = epilogue_of(op, uses)) {
       user->kind = *kind;
       user->product = op;
@@ -154,6 +156,10 @@ class Fuser {
   }
 
   void place_expression(Operation* op, ArrayRef<Use> uses, bool escapes) {
+    if (!escapes && llvm::all_of(uses, [&](const Use& u) { return is_made_for(*u.fusion, op); })) {
+      for (const Use& u : uses) join(op, *u.fusion, Fusion::Inline);
+      return;
+    }
     // Operations that only move elements cost nothing where they are used, however often that is.
     bool free = is_view(op) || is_splat(op) || is_position(op) || llvm::any_of(uses, [&](const Use& u) { return is_read_converted(op, u); });
     if (free && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
@@ -277,6 +283,7 @@ class Fuser {
   }
   // Whether the kernel computes `op` as part of its user.
   bool takes_inline(const Use& use, Operation* op) {
+    if (is_made_for(*use.fusion, use.user)) return is_splat(op) || is_same_bytes(op) || is_made_for(*use.fusion, op);
     if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) return is_in_columns(op, *use.fusion);
     if (use.fusion->product && use.operand == 1 && is_splat(op) && less_number(use.user->getResult(0))) return true;
     switch (use.fusion->kind) {
@@ -337,6 +344,11 @@ class Fuser {
     });
   }
 
+  // Whether the kernel's product makes its operand by this operation, among others.
+  bool is_made_for(const Fusion& fusion, Operation* op) {
+    auto made = made_.find(fusion.product);
+    return made != made_.end() && made->second.contains(op);
+  }
   bool is_aligned_reader(const Fusion& fusion, ArrayRef<Use> uses) {
     return llvm::all_of(uses, [&](const Use& u) { return !isa<BroadcastInDimOp, GatherOp>(u.user) && (fusion.kind != Fusion::Rows || fusion.roles.lookup(u.user) == Fusion::Element || is_elementwise(u.user)); });
   }
@@ -437,6 +449,7 @@ class Fuser {
     return false;
   }
 
+  DenseMap<Operation*, DenseSet<Operation*>> made_;  // by products: see MadeOperand
   func::FuncOp main_;
   llvm::function_ref<bool(Operation*)> is_foreign_;
   std::vector<std::unique_ptr<Fusion>> fusions_;

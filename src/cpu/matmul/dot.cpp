@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "cpu/matmul/made_operand.h"
 #include "cpu/matmul/matmul.h"
 
 namespace cresset::cpu {
@@ -103,7 +104,9 @@ llvm::Error emit_dot(KernelContext& c) {
   auto dims = op.getDotDimensionNumbers();
   auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
   auto less = c.slots.has(op.getLhs()) ? std::nullopt : less_number(op.getLhs());
-  auto lhs = view_of(less ? Value(less->bytes) : op.getLhs(), is_buffer, true), rhs = view_of(op.getRhs(), is_buffer, true);
+  auto made = made_operand(op);
+  if (made && !c.fusion.roles.contains(made->value.getDefiningOp())) made.reset();
+  auto lhs = view_of(less ? Value(less->bytes) : op.getLhs(), is_buffer, true), rhs = made ? view_of(op.getRhs(), [&](Value v) { return v == made->value; }) : view_of(op.getRhs(), is_buffer, true);
   if (element(op.getLhs()) != element(op.getRhs()))
     return llvm::createStringError("stablehlo.dot_general: operands of different element types are not supported");
   if (!lhs || !rhs) return llvm::createStringError("stablehlo.dot_general: an operand has no strided form");
@@ -121,11 +124,13 @@ llvm::Error emit_dot(KernelContext& c) {
   spec.batch = ba.count();
   spec.m = m.count(), spec.n = n.count(), spec.k = ka.count();
   ka = ka.merged(), kb = kb.merged();
-  spec.a_type = element(lhs->base), spec.b_type = element(rhs->base);
+  Value right = made ? made->main : rhs->base;
+  while (right && !c.slots.has(right)) right = right.getDefiningOp<ReshapeOp>() ? right.getDefiningOp()->getOperand(0) : Value();
+  spec.a_type = element(lhs->base), spec.b_type = right ? element(right) : element(op.getRhs());
   if (less) spec.a_zero = less->number;
   if (Type factor = element(op.getLhs()); spec.a_type != factor || spec.b_type != factor) spec.converted = factor;
   spec.type = mlir::cast<RankedTensorType>(op.getType()).getElementType();
-  spec.a = c.buffer(lhs->base), spec.b = c.buffer(rhs->base);
+  spec.a = c.buffer(lhs->base), spec.b = right ? c.buffer(right) : nullptr;
   spec.a_offset = [&](IR batch, IR row, IR kk) {
     return k.add(k.add(k.i64(lhs->offset), ba.offset(k, batch)), k.add(m.offset(k, row), ka.offset(k, kk)));
   };
@@ -134,6 +139,23 @@ llvm::Error emit_dot(KernelContext& c) {
   };
   spec.store = [&](IR batch, IR row, IR column, IR sum, int lanes) { emit_epilogue(c, k.add(k.mul(batch, spec.m), row), column, sum, lanes); };
   spec.a_unit_k = ka.unit(), spec.a_unit_m = m.unit(), spec.b_unit_n = n.unit(), spec.b_unit_k = kb.unit();
+  if (made) {
+    spec.converted = element(op.getRhs());
+    constexpr int64_t kRun = 64;  // so that what is read along K begins with a vector
+    if (spec.b_unit_k) spec.k_unit = kRun;
+    spec.b_made = [&](IR batch, IR kk, IR column, int lanes) {
+      // From the product's dimensions back past transposes.
+      Indices at(rhs->shape.size());
+      for (int64_t d = 0; d < int64_t(at.size()); ++d) {
+        bool is_k = llvm::is_contained(dims.getRhsContractingDimensions(), d), is_batch = llvm::is_contained(dims.getRhsBatchingDimensions(), d);
+        bool along = lanes > 1 && rhs->strides[d] == 1 && (is_k ? spec.b_unit_k : !is_batch);
+        at[d] = {is_k ? kk : is_batch ? batch : column, along ? 1 : 0, along ? lanes : 1};
+      }
+      auto e = c.elements(lanes);
+      for (Value v = op.getRhs(); v != made->value; v = v.getDefiningOp()->getOperand(0)) at = *e.through(v.getDefiningOp(), at);
+      return e.emit(made->value, at);
+    };
+  }
   spec.streams = epilogue_streams(c.fusion);
   spec.prefetch = [&](IR batch, IR row, IR column, bool to_write) { prefetch_epilogue(c, k.add(k.mul(batch, spec.m), row), column, to_write); };
   emit_matmul(c, spec);

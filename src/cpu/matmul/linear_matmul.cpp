@@ -30,7 +30,7 @@ class LinearEmitter {
   // With 16 registers it gains nothing, and pairs of bf16 are multiplied too fast for it: up to 16 rows wait for the broadcasts, more than 64 are as fast when everything is packed.
   static bool suits(KernelEmitter& k, const MatmulSpec& s) {
     if (!s.b_unit_k || s.k < least_depth(s.m) || s.n < kLeastColumns || (s.n <= kFewColumns && s.m >= kRowsInPlace) || s.m <= 8 || k.target.registers < 32) return false;
-    if (s.pack_b || !s.store_vectors || s.n_run || !isa<FloatType>(s.type)) return false;
+    if (s.pack_b || s.b_made || !s.store_vectors || s.n_run || !isa<FloatType>(s.type)) return false;
     MatmulSpec t = exchanged(s);
     Panels p(k, t);
     if (p.grid || (round_up(s.m, p.lanes) - s.m > kMostPadding && !rows_for_dots(k, s))) return false;

@@ -245,7 +245,7 @@ class MatmulEmitter {
   int64_t runs_of_b() const { return s_.b_unit_k ? nr_ : kc_; }
   int64_t lines_of_run() const { return ceil_div(s_.b_unit_k ? kc_ : nr_, elements_of_line()); }
   int64_t parts_of_run() const { return ceil_div(lines_of_run(), kLinesOfPart); }
-  bool asks_for_b() const { return s_.b_offset && !row_by_row(); }
+  bool asks_for_b() const { return s_.b && s_.b_offset && !row_by_row(); }
   int64_t wanted_parts() const {
     int64_t most = std::max<int64_t>(kc_ / (kLeastBetween * p_.depth), 1), of_a = in_place_ ? ceil_div(kc_, kElementsOfRow) : 1;
     return std::clamp<int64_t>(asks_for_b() ? ceil_div(runs_of_b() * parts_of_run(), ceil_div(mc_, mr_)) : 1, std::min(of_a, most), most);
@@ -514,7 +514,7 @@ void emit_matmul(KernelContext& c, const MatmulSpec& spec) {
   if (is_linear(c.k, spec)) return emit_linear_matmul(c, spec);
   if (is_thin(spec, c.k.target)) return emit_thin_matmul(c, spec);
   constexpr int64_t kFewColumns = 8;
-  if (spec.n <= kFewColumns && !spec.pack_b && !spec.a_zero)
+  if (spec.n <= kFewColumns && !spec.pack_b && !spec.b_made && !spec.a_zero)
     if (MatmulSpec other = exchanged(spec); is_thin(other, c.k.target)) return emit_thin_matmul(c, other);
   MatmulEmitter(c, spec).emit();
 }

@@ -81,7 +81,9 @@ IR Panels::load_a(IR batch, IR m, IR k, int lanes) {
   IR x = numbers(s_.a_type, s_.a, s_.a_offset(batch, m, k), lanes);
   return s_.a_zero && !makes_up_for_zero() ? b_.CreateSub(x, llvm::ConstantInt::get(x->getType(), s_.a_zero)) : x;
 }
-IR Panels::load_b(IR batch, IR k, IR n, int lanes) { return numbers(s_.b_type, s_.b, s_.b_offset(batch, k, n), lanes); }
+IR Panels::load_b(IR batch, IR k, IR n, int lanes) {
+  return s_.b_made ? k_.widened(s_.converted, s_.b_made(batch, k, n, lanes), type) : numbers(s_.b_type, s_.b, s_.b_offset(batch, k, n), lanes);
+}
 void Panels::put(IR value, IR panel, IR index) { b_.CreateAlignedStore(value, b_.CreateInBoundsGEP(unit, panel, index), llvm::Align(4)); }
 
 //===-- Units -----------------------------------------------------------------------------------------------------===//
@@ -103,6 +105,15 @@ IR Panels::parts(Type from, IR base, IR offset, int lanes, int64_t zero) {
   if (kind == FoursOfBytes) return bytes;
   IR words = k_.widened(from, bytes, b_.getInt16Ty());
   return zero ? b_.CreateSub(words, llvm::ConstantInt::get(words->getType(), zero, true)) : words;
+}
+IR Panels::parts_of_b(IR batch, IR k, IR n, int count) {
+  if (!s_.b_made) return parts(s_.b_type, s_.b, s_.b_offset(batch, k, n), count);
+  IRs made;
+  for (int i = 0, step = std::min(count, lanes); i < count; i += step) {
+    IR at = k_.i64(i);
+    made.push_back(k_.to_memory(s_.converted, s_.b_made(batch, s_.b_unit_k ? k_.add(k, at) : k, s_.b_unit_k ? n : k_.add(n, at), step)));
+  }
+  return k_.concatenate(std::move(made));
 }
 // Those at k and behind it that make a unit; past the `end` of K there are zeros.
 IRs Panels::parts_below(IR k, IR end, const std::function<IR(IR k)>& parts_at) {
@@ -126,12 +137,12 @@ IR Panels::unit_of_a(IR batch, IR m, IR k, IR end, int lanes) {
 }
 IR Panels::units_of_b(IR batch, IR k, IR n, IR end, int lanes) {
   if (depth == 1) return load_b(batch, k, n, lanes);
-  return joined(parts_below(k, end, [&](IR at) { return parts(s_.b_type, s_.b, s_.b_offset(batch, at, n), lanes); }));
+  return joined(parts_below(k, end, [&](IR at) { return parts_of_b(batch, at, n, lanes); }));
 }
 // A whole row of a panel, a vector after the other.
 IRs Panels::row_of_units_of_b(IR batch, IR k, IR n, IR end) {
   if (depth == 2) {
-    IRs rows = parts_below(k, end, [&](IR at) { return parts(s_.b_type, s_.b, s_.b_offset(batch, at, n), int(nr)); });
+    IRs rows = parts_below(k, end, [&](IR at) { return parts_of_b(batch, at, n, int(nr)); });
     return interleaved(rows[0], rows[1]);
   }
   IRs result;
@@ -148,9 +159,10 @@ IRs Panels::interleaved(IR low, IR high) {
   return result;
 }
 // Neighbours along K are units as they lie.
-IR Panels::units_along_k(Type from, IR base, IR offset, int count, int64_t zero) { return b_.CreateBitCast(parts(from, base, offset, count * depth, zero), k_.vector(unit, count)); }
-IR Panels::row_of_a(IR batch, IR m, IR k, int units) { return depth == 1 ? load_a(batch, m, k, units) : units_along_k(s_.a_type, s_.a, s_.a_offset(batch, m, k), units, s_.a_zero); }
-IR Panels::column_of_b(IR batch, IR k, IR n, int units) { return depth == 1 ? load_b(batch, k, n, units) : units_along_k(s_.b_type, s_.b, s_.b_offset(batch, k, n), units); }
+IR Panels::row_of_a(IR batch, IR m, IR k, int units) {
+  return depth == 1 ? load_a(batch, m, k, units) : b_.CreateBitCast(parts(s_.a_type, s_.a, s_.a_offset(batch, m, k), units * depth, s_.a_zero), k_.vector(unit, units));
+}
+IR Panels::column_of_b(IR batch, IR k, IR n, int units) { return depth == 1 ? load_b(batch, k, n, units) : b_.CreateBitCast(parts_of_b(batch, k, n, units * depth), k_.vector(unit, units)); }
 IR Panels::flipped(IR units) { return flips_b() ? b_.CreateXor(units, llvm::ConstantInt::get(units->getType(), 0x80808080u)) : units; }
 IR Panels::made_up_for_flips(IR panel, IR count) {
   auto* vector = k_.vector(unit, lanes);

@@ -14,6 +14,8 @@ struct MatmulSpec {
   mlir::Type a_type, b_type;
   mlir::Type converted;         ///< what elements of both are converted to where they are read, before they are multiplied; null: nothing
   int64_t a_zero = 0;           ///< of bytes that are summed in i32: the number that is taken away from each element of A
+  /// Unless null, what B's elements are instead of those in memory, `lanes` of them along the dimension of unit stride, from a multiple of `lanes` on. `b`, if it isn't null, has an element for each then.
+  std::function<IR(IR batch, IR k, IR n, int lanes)> b_made;
   mlir::Type type;  ///< of C: its compute type is that of the sums
   IR a = nullptr, b = nullptr;  ///< arrays
 
@@ -121,7 +123,9 @@ class Panels {
   IR load_a(IR batch, IR m, IR k, int lanes);
   IR load_b(IR batch, IR k, IR n, int lanes);
   /// Asks for the line of memory that holds an element.
-  void prefetch_b(IR batch, IR k, IR n, int cache = 1) { k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n)), false, cache); }
+  void prefetch_b(IR batch, IR k, IR n, int cache = 1) {
+    if (s_.b) k_.prefetch(b_.CreateGEP(k_.memory_type(s_.b_type), s_.b, s_.b_offset(batch, k, n)), false, cache);
+  }
   /// Units of a row of A, of a column of B, from k on, which are neighbours in memory.
   IR row_of_a(IR batch, IR m, IR k, int units);
   IR column_of_b(IR batch, IR k, IR n, int units);
@@ -172,6 +176,7 @@ class Panels {
   IR numbers(mlir::Type from, IR base, IR offset, int lanes);
   IR halves(IR base, IR offset, int lanes);
   IR parts(mlir::Type from, IR base, IR offset, int lanes, int64_t zero = 0);
+  IR parts_of_b(IR batch, IR k, IR n, int lanes);
   IRs parts_below(IR k, IR end, const std::function<IR(IR k)>& parts_at);
   IR joined(llvm::ArrayRef<IR> parts);
   IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);
@@ -180,7 +185,6 @@ class Panels {
   IRs interleaved(IR low, IR high);
   void put(IR value, IR panel, IR index);
   void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
-  IR units_along_k(mlir::Type from, IR base, IR offset, int count, int64_t zero = 0);
   IR product_of_words(IR a, IR b);
   IR product_of_bytes(IR a, IR b, IR sum);
   void pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel);

@@ -11,7 +11,7 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 
-constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kMostRowsOfBytes = 12;
+constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kMostRowsOfBytes = 12, kMostRowsOfMade = 8;
 constexpr int64_t kWorthSharing = 1 << 18;  // multiply-adds: some 2 us of one thread
 // Of weights in a task, half of L2 or less, and of the rows that stay in L1 while columns pass: as all caches evict what was not read for longest, one that is nearly full of rows keeps none of them.
 int64_t bytes_of_task(const Target& target) { return (target.registers == 32 ? 256 : 128) << 10; }
@@ -273,7 +273,7 @@ class ThinEmitter {
 }  // namespace
 
 bool is_thin(const MatmulSpec& s, const Target& target) {
-  if (s.m > s.n || s.pack_b) return false;
+  if (s.m > s.n || s.pack_b || (s.b_made && s.m > kMostRowsOfMade)) return false;
   if (!isa<FloatType>(s.type)) return s.type.isInteger(32) && is_byte(s.a_type) && is_byte(s.b_type) && s.a_unit_k && s.b_unit_k && s.k >= 64 && s.m <= kMostRowsOfBytes;
   bool pairs = target.bf16_dot != Target::None && (s.converted ? s.converted.isBF16() : s.a_type.isBF16() && s.b_type.isBF16());
   if (s.b_unit_k) return s.a_unit_k && s.k >= 64 && s.m <= (pairs && target.tiles ? kMostRowsOfPairs : kMostRowsAlongK);

@@ -68,7 +68,7 @@ void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
   auto element = [&](IR step, int64_t u) { return k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.i64(2 * u))); };
   k_.loop(k_.i64(0), k_.i64(mr), s_.a_unit_k ? 1 : grid->rows, [&](IR i) {
     if (s_.a_unit_k)
-      return k_.loop(k_.i64(0), whole, [&](IR step) { put(units_along_k(s_.a_type, s_.a, s_.a_offset(batch, row_of(i), element(step, 0)), kUnits), place(step, i), k_.i64(0)); });
+      return k_.loop(k_.i64(0), whole, [&](IR step) { put(row_of_a(batch, row_of(i), element(step, 0), kUnits), place(step, i), k_.i64(0)); });
     auto rows_one_by_one = [&] { k_.loop(k_.i64(0), k_.i64(grid->rows), [&](IR r) { k_.loop(k_.i64(0), whole, [&](IR step) { one_by_one(k_.add(i, r), step); }); }); };
     if (!s_.a_unit_m) return rows_one_by_one();
     // A square of pairs, transposed in registers, if as many rows are there.

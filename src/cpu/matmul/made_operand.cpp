@@ -1,0 +1,98 @@
+#include "cpu/matmul/made_operand.h"
+
+#include "cpu/emit/element.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+constexpr size_t kMostOperations = 40;
+constexpr int64_t kRun = 64, kVector = 16;  // whole ones of the former lie along the last dimension, of the latter along groups: what is read are vectors then
+
+bool is_number(Value v) {
+  auto constant = v.getDefiningOp<ConstantOp>();
+  return constant && isa<SplatElementsAttr>(constant.getValue());
+}
+bool is_cheap(Operation* op) {
+  return isa<AddOp, SubtractOp, MulOp, NegOp, AndOp, OrOp, XorOp, NotOp, ShiftLeftOp, ShiftRightLogicalOp, ShiftRightArithmeticOp, ConvertOp, SelectOp, CompareOp, ClampOp, MinOp, MaxOp, BroadcastInDimOp,
+             ReshapeOp, TransposeOp, SliceOp>(op);
+}
+
+// Whether neighbours are made of one array's neighbours.
+bool keeps_neighbours(Operation* op) {
+  if (!isa<ReshapeOp>(op)) return !isa<TransposeOp>(op);
+  auto last = [](Value v) { return shaped(v).getRank() ? shaped(v).getShape().back() : 1; };
+  return last(op->getResult(0)) == 1 || last(op->getOperand(0)) % kVector == 0;
+}
+
+// One dimension is summed, one is not, and there is one batch at most. `value`'s last one is either of the first two.
+bool has_plain_dimensions(DotGeneralOp op, Value value) {
+  auto dims = op.getDotDimensionNumbers();
+  int64_t rank = shaped(value).getRank(), batches = dims.getRhsBatchingDimensions().size();
+  return dims.getRhsContractingDimensions().size() == 1 && batches <= 1 && rank == 2 + batches && shaped(value).getDimSize(rank - 1) % kRun == 0 && shaped(value).getNumElements() >= kRun * kRun;
+}
+
+// Everything above `v` that is cheap and whose results are used by nothing else, or are only seen in another shape.
+DenseSet<Operation*> operations_of(Value v, Operation* reader) {
+  SmallVector<Operation*> found{v.getDefiningOp()};
+  DenseSet<Operation*> kept{v.getDefiningOp()};
+  for (size_t i = 0; i < found.size() && found.size() <= kMostOperations; ++i)
+    for (Value operand : found[i]->getOperands())
+      if (Operation* op = operand.getDefiningOp(); op && is_cheap(op) && kept.insert(op).second) found.push_back(op);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Operation* op : found)
+      if (kept.contains(op) && !isa<BroadcastInDimOp, ReshapeOp, SliceOp>(op) && !llvm::all_of(op->getUsers(), [&](Operation* user) { return user == reader || kept.contains(user); }))
+        kept.erase(op), changed = true;
+  }
+  DenseSet<Operation*> reached;
+  SmallVector<Operation*> work{v.getDefiningOp()};
+  while (!work.empty()) {
+    Operation* op = work.pop_back_val();
+    if (!kept.contains(op) || !reached.insert(op).second) continue;
+    for (Value operand : op->getOperands())
+      if (Operation* above = operand.getDefiningOp()) work.push_back(above);
+  }
+  return reached;
+}
+
+Value main_of(Value v, const DenseSet<Operation*>& operations, int64_t elements) {
+  Operation* op = v.getDefiningOp();
+  if (shaped(v).getNumElements() != elements || is_number(v)) return {};
+  if (!op || !operations.contains(op)) return v;
+  if (isa<BroadcastInDimOp, TransposeOp, SliceOp>(op)) return {};
+  for (Value operand : op->getOperands())
+    if (Value found = main_of(operand, operations, elements)) return found;
+  return {};
+}
+
+}  // namespace
+
+std::optional<MadeOperand> made_operand(Operation* product) {
+  auto op = dyn_cast_or_null<DotGeneralOp>(product);
+  if (!op) return std::nullopt;
+  Operation* reader = op;
+  MadeOperand made{op.getRhs(), {}, {}};
+  while (made.value.getDefiningOp<TransposeOp>() && made.value.hasOneUse()) reader = made.value.getDefiningOp(), made.value = reader->getOperand(0);
+  Type type = element(made.value);
+  Operation* last = made.value.getDefiningOp();
+  if (!last || !is_cheap(last) || isa<BroadcastInDimOp, SliceOp>(last) || !(type.isF32() || type.isBF16() || type.isF16()) || !has_plain_dimensions(op, made.value)) return std::nullopt;
+  made.operations = operations_of(made.value, reader);
+  if (!made.operations.contains(last) || !made.value.hasOneUse() || made.operations.size() > kMostOperations) return std::nullopt;
+  auto computes = [](Operation* op) { return is_elementwise(op) && !isa<ConvertOp>(op); };
+  if (llvm::none_of(made.operations, computes) || !llvm::all_of(made.operations, keeps_neighbours)) return std::nullopt;  // products convert what they read
+  llvm::SmallDenseSet<Value> arrays;
+  for (Operation* inner : made.operations)
+    for (Value v : inner->getOperands())
+      if (!is_number(v) && !(v.getDefiningOp() && made.operations.contains(v.getDefiningOp()))) arrays.insert(v);
+  auto bytes = [](Value v) { return shaped(v).getNumElements() * element_bytes(element(v)); };
+  int64_t read = 0;
+  for (Value v : arrays) read += bytes(v);
+  if (4 * read > 3 * bytes(made.value)) return std::nullopt;
+  made.main = main_of(made.value, made.operations, shaped(made.value).getNumElements());
+  return made;
+}
+
+}  // namespace cresset::cpu
