@@ -110,6 +110,29 @@ Layouts _int_mm(const at::Tensor& self, const at::Tensor& mat2) {
   TORCH_CHECK(mat2.scalar_type() == at::kChar, "_int_mm: Expected mat2 dtype to be of type int8 but got ", mat2.scalar_type());
   return {contiguous({self.size(0), mat2.size(1)}, at::kInt)};
 }
+static void check_weights(const char* name, const at::Tensor& self, const at::Tensor& mat2, at::ScalarType bytes, int64_t in_a_byte, const at::Tensor& scales, const char* name_of_scales) {
+  TORCH_CHECK(self.dim() == 2 && mat2.dim() == 2, name, ": expected self and mat2 to be matrices, but their shapes are ", self.sizes(), " and ", mat2.sizes());
+  TORCH_CHECK(self.scalar_type() == at::kFloat || self.scalar_type() == at::kBFloat16 || self.scalar_type() == at::kHalf, name, ": expected self to be float32, bfloat16 or float16, but got ",
+              self.scalar_type());
+  TORCH_CHECK(mat2.scalar_type() == bytes, name, ": expected mat2 to be ", bytes, " but got ", mat2.scalar_type());
+  TORCH_CHECK(self.size(1) == mat2.size(1) * in_a_byte, name, ": mat2 has weights for ", mat2.size(1) * in_a_byte, " features, but self has ", self.size(1));
+  TORCH_CHECK(scales.scalar_type() == self.scalar_type(), name, ": expected ", name_of_scales, " to have the dtype of self, ", self.scalar_type(), ", but got ", scales.scalar_type());
+}
+Layouts _weight_int8pack_mm(const at::Tensor& self, const at::Tensor& mat2, const at::Tensor& scales) {
+  check_weights("_weight_int8pack_mm", self, mat2, at::kChar, 1, scales, "scales");
+  TORCH_CHECK(scales.dim() == 1 && scales.size(0) == mat2.size(0), "_weight_int8pack_mm: expected scales of the shape [", mat2.size(0), "], but got ", scales.sizes());
+  return {contiguous({self.size(0), mat2.size(0)}, self.scalar_type())};
+}
+Layouts _weight_int4pack_mm_for_cpu(const at::Tensor& self, const at::Tensor& mat2, int64_t qGroupSize, const at::Tensor& qScaleAndZeros) {
+  const char* name = "_weight_int4pack_mm_for_cpu";
+  check_weights(name, self, mat2, at::kByte, 2, qScaleAndZeros, "qScaleAndZeros");
+  TORCH_CHECK(qGroupSize == 32 || qGroupSize == 64 || qGroupSize == 128 || qGroupSize == 256, name, ": expected qGroupSize to be 32, 64, 128 or 256, but got ", qGroupSize);
+  TORCH_CHECK(self.size(1) % qGroupSize == 0, name, ": the ", self.size(1), " features of self are no whole groups of ", qGroupSize);
+  TORCH_CHECK(mat2.size(0) % 16 == 0, name, ": the rows of mat2 have to be a multiple of 16, but are ", mat2.size(0));
+  at::DimVector expected{self.size(1) / qGroupSize, mat2.size(0), 2};
+  TORCH_CHECK(qScaleAndZeros.sizes() == at::IntArrayRef(expected), name, ": expected qScaleAndZeros of the shape ", at::IntArrayRef(expected), ", but got ", qScaleAndZeros.sizes());
+  return {contiguous({self.size(0), mat2.size(0)}, self.scalar_type())};
+}
 // Dense: the CPU's rows begin at multiples of 16 bytes, which only kernels of other devices need.
 Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& offs, const std::optional<at::Tensor>& bias,
                     std::optional<at::ScalarType> out_dtype) {

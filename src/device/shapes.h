@@ -39,6 +39,8 @@ Layouts huber_loss(const at::Tensor& self, const at::Tensor& target, int64_t red
 Layouts mean(const at::Tensor& self, std::optional<at::ScalarType> dtype);
 Layouts mv(const at::Tensor& self, const at::Tensor& vec);
 Layouts _int_mm(const at::Tensor& self, const at::Tensor& mat2);
+Layouts _weight_int8pack_mm(const at::Tensor& self, const at::Tensor& mat2, const at::Tensor& scales);
+Layouts _weight_int4pack_mm_for_cpu(const at::Tensor& self, const at::Tensor& mat2, int64_t qGroupSize, const at::Tensor& qScaleAndZeros);
 Layouts _grouped_mm(const at::Tensor& self, const at::Tensor& mat2, const std::optional<at::Tensor>& offs, const std::optional<at::Tensor>& bias,
                     std::optional<at::ScalarType> out_dtype);
 /// The result, and which elements lie within the integers.

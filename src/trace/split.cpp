@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "trace/composite.h"
 #include "trace/hash.h"
 #include "trace/step.h"
@@ -37,6 +38,37 @@ bool is_layout(const Node& n) {
   const Operator* op = &n.op();
   return op == &builtin::constant || op == &builtin::window_read || op == &builtin::reshape || op == &builtin::permute || op == &builtin::expand || op == &builtin::bitcast ||
          op == &builtin::barrier;
+}
+
+// What its one reader had better make of inputs itself, which are fewer bytes: weights of few bits, above all.
+llvm::DenseSet<const Node*> made_of_less(const Graph& graph, const std::vector<bool>& changes) {
+  constexpr size_t kMostInputs = 8;
+  using Inputs = llvm::SmallDenseSet<const Node*, 8>;
+  llvm::DenseMap<const Node*, Inputs> made_of;
+  llvm::DenseMap<const Node*, int> readers;
+  llvm::DenseSet<const Node*> found;
+  auto bytes = [](const TensorType& t) { return t.numel() * int64_t(c10::elementSize(t.dtype)); };
+  for (const NodePtr& n : graph.nodes)
+    for (const Value& v : n->operands())
+      if (v) ++readers[v.node.get()];
+  for (const Value& v : graph.outputs) readers[v.node.get()] += 2;
+  for (auto [i, n] : llvm::enumerate(graph.nodes)) {
+    Inputs inputs;
+    bool known = !changes[i] && n->types().size() == 1;
+    for (const Value& v : n->operands()) {
+      if (!v) continue;
+      auto inner = made_of.find(v.node.get());
+      if (is_leaf(*v.node)) inputs.insert(v.node.get());
+      else if (inner == made_of.end()) known = false;
+      else inputs.insert(inner->second.begin(), inner->second.end());
+    }
+    if (!known || inputs.size() > kMostInputs) continue;
+    int64_t read = 0;
+    for (const Node* leaf : inputs) read += bytes(leaf->types()[0]);
+    if (readers[n.get()] == 1 && 4 * read <= 3 * bytes(n->types()[0])) found.insert(n.get());
+    made_of[n.get()] = std::move(inputs);
+  }
+  return found;
 }
 
 // Everything but sizes and integers.
@@ -122,7 +154,7 @@ class SplitProgram final : public Program {
 
 class Splitter {
  public:
-  Splitter(const Graph& graph, const std::vector<bool>& changes) : graph_(graph) {
+  Splitter(const Graph& graph, const std::vector<bool>& changes) : graph_(graph), made_of_less_(made_of_less(graph, changes)) {
     // Pieces of even number are of operators that did not change, pieces of odd number of those that did.
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& n = *graph.nodes[i];
@@ -163,7 +195,7 @@ class Splitter {
   static Key key(const Value& v) { return {v.node.get(), v.index}; }
   static Port port(const TensorType& t) { return {c10::toString(t.dtype), {t.sizes.begin(), t.sizes.end()}, size_t(t.numel()) * c10::elementSize(t.dtype), -1}; }
   // Made again in the piece that reads it, unless that piece would change with it.
-  bool is_repeated(const Node& n, int piece) { return is_layout(n) && (piece % 2 == 1 || piece_of_[&n] % 2 == 0); }
+  bool is_repeated(const Node& n, int piece) { return (is_layout(n) || made_of_less_.contains(&n)) && (piece % 2 == 1 || piece_of_[&n] % 2 == 0); }
 
   void find_boundaries(const Node& n, int piece) {
     for (const Value& v : n.operands()) {
@@ -240,6 +272,7 @@ class Splitter {
   }
 
   const Graph& graph_;
+  const llvm::DenseSet<const Node*> made_of_less_;
   std::map<int, std::vector<NodePtr>> members_;  // of each piece, operands first
   std::unordered_map<const Node*, int> piece_of_, reads_after_, last_input_;
   std::map<int, std::set<Key>> wanted_;  // what each piece has to hand on

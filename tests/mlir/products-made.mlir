@@ -15,6 +15,10 @@
 // RUN: cresset-run --compare --cpu=avx2 %t/along_n.mlir
 // RUN: cresset-run --compare --cpu=baseline %t/along_n.mlir
 // RUN: cresset-run --assembly --cpu=avx512 %t/along_n.mlir | FileCheck %s --check-prefixes=MADE,VECTORS
+// RUN: cresset-run --compare --tolerance=1e-2 %t/half_along_n.mlir
+// RUN: cresset-run --compare --tolerance=1e-2 --cpu=avx2 %t/half_along_n.mlir
+// RUN: env CRESSET_BF16_DOT=pairs cresset-run --compare --tolerance=1e-2 %t/half_along_n.mlir
+// RUN: env CRESSET_BF16_DOT=tiles cresset-run --compare --tolerance=1e-2 %t/half_along_n.mlir
 // RUN: cresset-run --compare %t/before.mlir
 // RUN: cresset-run --assembly --cpu=avx512 %t/before.mlir | FileCheck %s --check-prefix=BEFORE
 
@@ -98,7 +102,7 @@ func.func @main(%x0: tensor<1x192xbf16>, %x1: tensor<7x192xbf16>, %x2: tensor<50
 
 // Eight weights of four bits in one number, one behind the other along K.
 //--- along_n.mlir
-func.func @main(%x0: tensor<1x64xf32>, %x1: tensor<7x64xf32>, %x2: tensor<50x64xf32>, %q0: tensor<8x192xi32>, %q1: tensor<8x192xi32>, %q2: tensor<8x192xi32>, %s: tensor<4x192xf32>) -> (tensor<1x192xf32>, tensor<7x192xf32>, tensor<50x192xf32>) {
+func.func @main(%x0: tensor<1x64xf32>, %x1: tensor<7x64xf32>, %x2: tensor<33x64xf32>, %q0: tensor<8x192xi32>, %q1: tensor<8x192xi32>, %q2: tensor<8x192xi32>, %s: tensor<4x192xf32>) -> (tensor<1x192xf32>, tensor<7x192xf32>, tensor<33x192xf32>) {
   %shifts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xi32>
   %mask = stablehlo.constant dense<15> : tensor<8x8x192xi32>
   %a0 = stablehlo.broadcast_in_dim %q0, dims = [0, 2] : (tensor<8x192xi32>) -> tensor<8x8x192xi32>
@@ -130,8 +134,45 @@ func.func @main(%x0: tensor<1x64xf32>, %x1: tensor<7x64xf32>, %x2: tensor<50x64x
   %g2 = stablehlo.broadcast_in_dim %s, dims = [0, 2] : (tensor<4x192xf32>) -> tensor<4x16x192xf32>
   %h2 = stablehlo.reshape %g2 : (tensor<4x16x192xf32>) -> tensor<64x192xf32>
   %w2 = stablehlo.multiply %f2, %h2 : tensor<64x192xf32>
-  %r2 = stablehlo.dot_general %x2, %w2, contracting_dims = [1] x [0] : (tensor<50x64xf32>, tensor<64x192xf32>) -> tensor<50x192xf32>
-  return %r0, %r1, %r2 : tensor<1x192xf32>, tensor<7x192xf32>, tensor<50x192xf32>
+  %r2 = stablehlo.dot_general %x2, %w2, contracting_dims = [1] x [0] : (tensor<33x64xf32>, tensor<64x192xf32>) -> tensor<33x192xf32>
+  return %r0, %r1, %r2 : tensor<1x192xf32>, tensor<7x192xf32>, tensor<33x192xf32>
+}
+
+//--- half_along_n.mlir
+func.func @main(%x0: tensor<1x64xbf16>, %x1: tensor<7x64xbf16>, %x2: tensor<33x64xbf16>, %q0: tensor<8x192xi32>, %q1: tensor<8x192xi32>, %q2: tensor<8x192xi32>, %s: tensor<4x192xbf16>) -> (tensor<1x192xbf16>, tensor<7x192xbf16>, tensor<33x192xbf16>) {
+  %shifts = stablehlo.constant dense<[0, 4, 8, 12, 16, 20, 24, 28]> : tensor<8xi32>
+  %mask = stablehlo.constant dense<15> : tensor<8x8x192xi32>
+  %a0 = stablehlo.broadcast_in_dim %q0, dims = [0, 2] : (tensor<8x192xi32>) -> tensor<8x8x192xi32>
+  %b0 = stablehlo.broadcast_in_dim %shifts, dims = [1] : (tensor<8xi32>) -> tensor<8x8x192xi32>
+  %c0 = stablehlo.shift_right_logical %a0, %b0 : tensor<8x8x192xi32>
+  %d0 = stablehlo.and %c0, %mask : tensor<8x8x192xi32>
+  %e0 = stablehlo.reshape %d0 : (tensor<8x8x192xi32>) -> tensor<64x192xi32>
+  %f0 = stablehlo.convert %e0 : (tensor<64x192xi32>) -> tensor<64x192xbf16>
+  %g0 = stablehlo.broadcast_in_dim %s, dims = [0, 2] : (tensor<4x192xbf16>) -> tensor<4x16x192xbf16>
+  %h0 = stablehlo.reshape %g0 : (tensor<4x16x192xbf16>) -> tensor<64x192xbf16>
+  %w0 = stablehlo.multiply %f0, %h0 : tensor<64x192xbf16>
+  %r0 = stablehlo.dot_general %x0, %w0, contracting_dims = [1] x [0] : (tensor<1x64xbf16>, tensor<64x192xbf16>) -> tensor<1x192xbf16>
+  %a1 = stablehlo.broadcast_in_dim %q1, dims = [0, 2] : (tensor<8x192xi32>) -> tensor<8x8x192xi32>
+  %b1 = stablehlo.broadcast_in_dim %shifts, dims = [1] : (tensor<8xi32>) -> tensor<8x8x192xi32>
+  %c1 = stablehlo.shift_right_logical %a1, %b1 : tensor<8x8x192xi32>
+  %d1 = stablehlo.and %c1, %mask : tensor<8x8x192xi32>
+  %e1 = stablehlo.reshape %d1 : (tensor<8x8x192xi32>) -> tensor<64x192xi32>
+  %f1 = stablehlo.convert %e1 : (tensor<64x192xi32>) -> tensor<64x192xbf16>
+  %g1 = stablehlo.broadcast_in_dim %s, dims = [0, 2] : (tensor<4x192xbf16>) -> tensor<4x16x192xbf16>
+  %h1 = stablehlo.reshape %g1 : (tensor<4x16x192xbf16>) -> tensor<64x192xbf16>
+  %w1 = stablehlo.multiply %f1, %h1 : tensor<64x192xbf16>
+  %r1 = stablehlo.dot_general %x1, %w1, contracting_dims = [1] x [0] : (tensor<7x64xbf16>, tensor<64x192xbf16>) -> tensor<7x192xbf16>
+  %a2 = stablehlo.broadcast_in_dim %q2, dims = [0, 2] : (tensor<8x192xi32>) -> tensor<8x8x192xi32>
+  %b2 = stablehlo.broadcast_in_dim %shifts, dims = [1] : (tensor<8xi32>) -> tensor<8x8x192xi32>
+  %c2 = stablehlo.shift_right_logical %a2, %b2 : tensor<8x8x192xi32>
+  %d2 = stablehlo.and %c2, %mask : tensor<8x8x192xi32>
+  %e2 = stablehlo.reshape %d2 : (tensor<8x8x192xi32>) -> tensor<64x192xi32>
+  %f2 = stablehlo.convert %e2 : (tensor<64x192xi32>) -> tensor<64x192xbf16>
+  %g2 = stablehlo.broadcast_in_dim %s, dims = [0, 2] : (tensor<4x192xbf16>) -> tensor<4x16x192xbf16>
+  %h2 = stablehlo.reshape %g2 : (tensor<4x16x192xbf16>) -> tensor<64x192xbf16>
+  %w2 = stablehlo.multiply %f2, %h2 : tensor<64x192xbf16>
+  %r2 = stablehlo.dot_general %x2, %w2, contracting_dims = [1] x [0] : (tensor<33x64xbf16>, tensor<64x192xbf16>) -> tensor<33x192xbf16>
+  return %r0, %r1, %r2 : tensor<1x192xbf16>, tensor<7x192xbf16>, tensor<33x192xbf16>
 }
 
 //--- before.mlir

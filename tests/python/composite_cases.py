@@ -130,6 +130,9 @@ CASES = {
     "aten.linear": ([X, numbers(5, 6), numbers(5)], [F.linear, lambda x, w, b: F.linear(x, w) * b]),
     "aten.mm": ([X, numbers(6, 5)], [torch.mm]),
     "aten._int_mm": ([BYTES, (BYTES.t() + 3).contiguous()], [torch._int_mm]),
+    "aten._weight_int8pack_mm": ([numbers(4, 7), BYTES, numbers(5)], [torch.ops.aten._weight_int8pack_mm]),
+    "aten._weight_int4pack_mm_for_cpu": ([numbers(3, 64), torch.arange(80 * 32).remainder(251).to(torch.uint8).reshape(80, 32), numbers(2, 80, 2)],
+                                         [lambda x, w, s: torch.ops.aten._weight_int4pack_mm_for_cpu(x, w, 32, s)]),
     "aten.fake_quantize_per_tensor_affine": ([X], [lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7), lambda x: torch.fake_quantize_per_tensor_affine(x, 0.25, 0, -128, 127)]),
     "aten.fake_quantize_per_channel_affine": ([X, torch.tensor([0, 3, -2, 1], dtype=torch.int32)], [
         lambda x, z: torch.fake_quantize_per_channel_affine(x, 0.05 * z + 0.4, z, 0, -8, 7), lambda x, z: torch.fake_quantize_per_channel_affine(x, 0.05 * z + 0.4, z, 0, -128, 127)]),

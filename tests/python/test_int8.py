@@ -1,5 +1,9 @@
 """Products of bytes (torch._int_mm), layers whose weights, or weights and activations, are quantised to bytes, and what training sees of that (fake quantisation)."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 import torch.ao.quantization.fx._decomposed  # the operators of quantized_decomposed
@@ -52,6 +56,140 @@ def test_text_is_one_composite_of_one_product_of_bytes():
     text = torch_cresset.stablehlo(torch._int_mm, random_bytes(4, 8), random_bytes(8, 5))
     assert 'stablehlo.composite "aten._int_mm"' in text
     assert "(tensor<4x8xi8>, tensor<8x5xi8>) -> tensor<4x5xi32>" in text
+
+
+def packed_by_fours(rows, depth, group, dtype):
+    """Numbers of four bits as the CPU packs them, scales and zeros of their groups, and the weights that these are."""
+    q = torch.randint(0, 16, (rows, depth), dtype=torch.int32)
+    scales = torch.randn(depth // group, rows, 2).to(dtype)
+    scale, zero = (scales[..., i].double().t().repeat_interleave(group, 1) for i in (0, 1))
+    return torch.ops.aten._convert_weight_to_int4pack_for_cpu(q, 1), scales, (q.double() - 8) * scale + zero
+
+
+PACKED_SHAPES = [(1, 128, 64, 32), (3, 80, 128, 64), (8, 192, 256, 128), (9, 64, 64, 32), (70, 144, 256, 256), (2, 16, 64, 32), (5, 48, 96, 32)]
+
+
+@pytest.mark.parametrize("rows, columns, depth, group", PACKED_SHAPES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_weights_of_four_bits(dtype, rows, columns, depth, group):
+    torch.manual_seed(0)
+    product = torch.ops.aten._weight_int4pack_mm_for_cpu
+    x = torch.randn(rows, depth).to(dtype)
+    packed, scales, weights = packed_by_fours(columns, depth, group, dtype)
+    expected = (x.double() @ weights.t()).to(dtype)
+    compiled = torch.compile(lambda x, p, s: product(x, p, group, s), backend="cresset")
+    # sums of some hundred terms of up to 60 in f32
+    tolerances = {"rtol": torch.finfo(dtype).eps * 2, "atol": 2e-3}
+    for actual in (product(x.to("cresset"), packed.to("cresset"), group, scales.to("cresset")).cpu(), compiled(x, packed, scales)):
+        torch.testing.assert_close(actual, expected, **tolerances)
+    assert not fallbacks()
+
+
+@pytest.mark.parametrize("rows", [1, 8, 40])
+def test_weights_of_four_bits_are_not_written_out(rows):
+    packed, scales, _ = packed_by_fours(192, 128, 32, torch.float32)
+    x = torch.randn(rows, 128)
+    with torch_cresset.profile() as profile:
+        torch.ops.aten._weight_int4pack_mm_for_cpu(x.to("cresset"), packed.to("cresset"), 32, scales.to("cresset")).cpu()
+    (kernel,) = [row.kernel for row in profile]
+    assert kernel.startswith("dot ")
+
+
+@pytest.mark.parametrize("capability", ["avx512", "avx2", "default"])
+def test_weights_of_four_bits_as_another_cpu_packs_them(capability):
+    """The order in which PyTorch packs depends on what it takes the CPU for."""
+    script = """
+import torch, torch_cresset
+for n in (16, 48, 64, 80, 224):
+    q, x, s = torch.randint(0, 16, (n, 64), dtype=torch.int32), torch.randn(3, 64), torch.randn(2, n, 2)
+    p = torch.ops.aten._convert_weight_to_int4pack_for_cpu(q, 1)
+    w = (q - 8) * s[..., 0].t().repeat_interleave(32, 1) + s[..., 1].t().repeat_interleave(32, 1)
+    torch.testing.assert_close(torch.ops.aten._weight_int4pack_mm_for_cpu(x.to("cresset"), p.to("cresset"), 32, s.to("cresset")).cpu(), x @ w.t(), rtol=1e-5, atol=1e-3)
+print(torch.backends.cpu.get_cpu_capability())
+"""
+    environment = os.environ | {"ATEN_CPU_CAPABILITY": capability}
+    said = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True).stdout.strip().lower()
+    if said != capability:
+        pytest.skip(f"this CPU has no {capability}: PyTorch takes {said}")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("rows, depth, columns", [(1, 64, 70), (7, 131, 77), (40, 256, 64)])
+def test_weights_of_bytes(dtype, rows, depth, columns):
+    torch.manual_seed(0)
+    product = torch.ops.aten._weight_int8pack_mm
+    x, w, s = torch.randn(rows, depth).to(dtype), random_bytes(columns, depth), torch.randn(columns).to(dtype)
+    expected = ((x.double() @ w.double().t()) * s.double()).to(dtype)
+    tolerances = {"rtol": 1e-5, "atol": 2e-3} if dtype == torch.float32 else {}  # as above, of terms of up to 400
+    for actual in (product(x.to("cresset"), w.to("cresset"), s.to("cresset")).cpu(), torch.compile(product, backend="cresset")(x, w, s)):
+        torch.testing.assert_close(actual, expected, **tolerances)
+    assert not fallbacks()
+
+
+@pytest.mark.parametrize("change, text", [
+    (lambda x, w, g, s: (x[0], w, g, s), "to be matrices"), (lambda x, w, g, s: (x.double(), w, g, s), "float32, bfloat16 or float16"), (lambda x, w, g, s: (x, w.int(), g, s), "expected mat2 to be"),
+    (lambda x, w, g, s: (x[:, :32], w, g, s), "weights for 64 features, but self has 32"), (lambda x, w, g, s: (x, w, 16, s), "qGroupSize to be 32, 64, 128 or 256"),
+    (lambda x, w, g, s: (x, w, 128, s), "no whole groups of 128"), (lambda x, w, g, s: (x, w[:40], g, s[:, :40]), "a multiple of 16"), (lambda x, w, g, s: (x, w, g, s[:1]), "qScaleAndZeros of the shape"),
+    (lambda x, w, g, s: (x, w, g, s.bfloat16()), "the dtype of self"),
+])
+def test_mistakes_with_weights_of_four_bits(change, text):
+    x, w, g, s = change(torch.randn(2, 64).to("cresset"), torch.zeros(64, 32, dtype=torch.uint8).to("cresset"), 32, torch.randn(2, 64, 2).to("cresset"))
+    with pytest.raises(RuntimeError, match=text):
+        torch.ops.aten._weight_int4pack_mm_for_cpu(x, w, g, s)
+
+
+def test_mistakes_with_weights_of_bytes():
+    x, w, s = torch.randn(2, 64).to("cresset"), torch.zeros(16, 64, dtype=torch.int8).to("cresset"), torch.randn(16).to("cresset")
+    with pytest.raises(RuntimeError, match="scales of the shape"):
+        torch.ops.aten._weight_int8pack_mm(x, w, s[:3])
+    with pytest.raises(RuntimeError, match="expected mat2 to be"):
+        torch.ops.aten._weight_int8pack_mm(x, w.to(torch.uint8), s)
+
+
+class GroupedWeights(nn.Module):
+    """A linear layer of numbers of four bits in bytes, with a scale and a zero for each group of features."""
+
+    def __init__(self, features, columns, group=32):
+        super().__init__()
+        self.group = group
+        self.register_buffer("q", torch.randint(-8, 8, (columns, features), dtype=torch.int8))
+        self.register_buffer("zero", torch.randint(-2, 3, (columns, features // group), dtype=torch.int8))
+        self.register_buffer("scale", torch.rand(columns, features // group) / 8)
+
+    def forward(self, x):
+        q = self.q.view(len(self.q), -1, self.group).to(x.dtype) - self.zero[..., None].to(x.dtype)
+        return nn.functional.linear(x, (q * self.scale[..., None].to(x.dtype)).flatten(1))
+
+
+class PackedWeights(GroupedWeights):
+    """The same, eight of them in a number of 32 bits along the features, as GPTQ stores them."""
+
+    def __init__(self, features, columns, group=32):
+        super().__init__(features, columns, group)
+        shifts = torch.arange(0, 32, 4)
+        self.register_buffer("shifts", shifts.int()[None, :, None])
+        packed = ((self.q.long().t() + 8).view(-1, 8, columns) << shifts[None, :, None]).sum(1)
+        self.register_buffer("packed", torch.where(packed >= 1 << 31, packed - (1 << 32), packed).int())
+        self.zero, self.scale = self.zero.t().contiguous(), self.scale.t().contiguous()
+
+    def forward(self, x):
+        q = (torch.bitwise_right_shift(self.packed[:, None], self.shifts) & 15).view(-1, self.packed.shape[1]).to(x.dtype) - 8
+        of_groups = lambda v: v.to(x.dtype)[:, None].expand(-1, self.group, -1).reshape(-1, v.shape[1])
+        return x @ ((q - of_groups(self.zero)) * of_groups(self.scale))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("rows", [1, 6, 33])
+@pytest.mark.parametrize("kind", [GroupedWeights, PackedWeights])
+def test_weights_in_groups_are_made_where_they_are_multiplied(kind, rows, dtype):
+    torch.manual_seed(0)
+    model, x = nn.Sequential(kind(128, 192), nn.GELU(), kind(192, 64)), torch.randn(rows, 128).to(dtype)
+    with torch.no_grad():
+        expected = model(x)
+        with torch_cresset.profile() as profile:
+            actual = torch.compile(model, backend="cresset")(x)
+    torch.testing.assert_close(actual, expected, **({"rtol": 1e-5, "atol": 1e-4} if dtype == torch.float32 else {"rtol": 0.016, "atol": 0.1}))  # bf16 of sums of up to 30
+    assert not [row.kernel for row in profile if "192x" in row.kernel and not row.kernel.startswith("dot ")]
 
 
 class WeightsOnly(nn.Module):

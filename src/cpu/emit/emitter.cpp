@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -362,15 +363,7 @@ IR KernelEmitter::spread(IR lanes, int64_t step, int64_t part) {
   return b.CreateShuffleVector(lanes, llvm::Constant::getNullValue(lanes->getType()), picked);
 }
 
-IR KernelEmitter::concatenate(IRs vectors) {
-  while (vectors.size() > 1) {
-    llvm::SmallVector<int> order(2 * llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements());
-    std::iota(order.begin(), order.end(), 0);
-    for (size_t i = 0; i < vectors.size() / 2; ++i) vectors[i] = b.CreateShuffleVector(vectors[2 * i], vectors[2 * i + 1], order);
-    vectors.resize(vectors.size() / 2);
-  }
-  return vectors[0];
-}
+IR KernelEmitter::concatenate(llvm::ArrayRef<IR> vectors) { return llvm::concatenateVectors(b, vectors); }
 
 // First the squares within 128 bits, which one instruction interleaves, then those squares among each other.
 void KernelEmitter::transpose(IRs& rows) {

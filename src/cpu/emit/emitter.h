@@ -130,7 +130,7 @@ class KernelEmitter {
   /// For lanes (of i1) of load_strided: which lanes of vector `part`, of the `step` that it reads, they are.
   IR spread(IR lanes, int64_t step, int64_t part);
   /// Vectors of one type, one after the other.
-  IR concatenate(IRs vectors);
+  IR concatenate(llvm::ArrayRef<IR> vectors);
   /// As many vectors as each has lanes, turned: a square.
   void transpose(IRs& rows);
   /// Of 16 numbers those that the low 4 bits of each lane name. AVX-512, lanes by sixteens: one instruction for a register.

@@ -120,6 +120,7 @@ llvm::Error emit_dot(KernelContext& c) {
   Dims n = select(*rhs, free_dims(*rhs, dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions())).merged();
   Dims ka = select(*lhs, dims.getLhsContractingDimensions()), kb = select(*rhs, dims.getRhsContractingDimensions());
   Dims ba = select(*lhs, dims.getLhsBatchingDimensions()), bb = select(*rhs, dims.getRhsBatchingDimensions());
+  SmallVector<int64_t> columns;
   MatmulSpec spec;
   spec.batch = ba.count();
   spec.m = m.count(), spec.n = n.count(), spec.k = ka.count();
@@ -143,14 +144,17 @@ llvm::Error emit_dot(KernelContext& c) {
     spec.converted = element(op.getRhs());
     constexpr int64_t kRun = 64;  // so that what is read along K begins with a vector
     if (spec.b_unit_k) spec.k_unit = kRun;
+    columns = free_dims(*rhs, dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions());
+    spec.b_unit_n = rhs->strides[columns.back()] == 1;
+    if (columns.size() > 1) spec.b_run = rhs->shape[columns.back()];
     spec.b_made = [&](IR batch, IR kk, IR column, int lanes) {
       // From the product's dimensions back past transposes.
       Indices at(rhs->shape.size());
-      for (int64_t d = 0; d < int64_t(at.size()); ++d) {
-        bool is_k = llvm::is_contained(dims.getRhsContractingDimensions(), d), is_batch = llvm::is_contained(dims.getRhsBatchingDimensions(), d);
-        bool along = lanes > 1 && rhs->strides[d] == 1 && (is_k ? spec.b_unit_k : !is_batch);
-        at[d] = {is_k ? kk : is_batch ? batch : column, along ? 1 : 0, along ? lanes : 1};
-      }
+      for (int64_t d : dims.getRhsBatchingDimensions()) at[d].base = batch;
+      at[dims.getRhsContractingDimensions()[0]].base = kk;
+      at[columns.front()].base = spec.b_run ? k.b.CreateUDiv(column, k.i64(spec.b_run)) : column;
+      if (spec.b_run) at[columns.back()].base = k.b.CreateURem(column, k.i64(spec.b_run));
+      if (Index& along = at[spec.b_unit_k ? dims.getRhsContractingDimensions()[0] : columns.back()]; lanes > 1) along.step = 1, along.multiple = lanes;
       auto e = c.elements(lanes);
       for (Value v = op.getRhs(); v != made->value; v = v.getDefiningOp()->getOperand(0)) at = *e.through(v.getDefiningOp(), at);
       return e.emit(made->value, at);

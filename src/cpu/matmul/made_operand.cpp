@@ -17,34 +17,44 @@ bool is_number(Value v) {
 }
 bool is_cheap(Operation* op) {
   return isa<AddOp, SubtractOp, MulOp, NegOp, AndOp, OrOp, XorOp, NotOp, ShiftLeftOp, ShiftRightLogicalOp, ShiftRightArithmeticOp, ConvertOp, SelectOp, CompareOp, ClampOp, MinOp, MaxOp, BroadcastInDimOp,
-             ReshapeOp, TransposeOp, SliceOp>(op);
+             ReshapeOp, TransposeOp, SliceOp, IotaOp>(op);
 }
 
 // Whether neighbours are made of one array's neighbours.
 bool keeps_neighbours(Operation* op) {
-  if (!isa<ReshapeOp>(op)) return !isa<TransposeOp>(op);
-  auto last = [](Value v) { return shaped(v).getRank() ? shaped(v).getShape().back() : 1; };
-  return last(op->getResult(0)) == 1 || last(op->getOperand(0)) % kVector == 0;
+  if (auto transpose = dyn_cast<TransposeOp>(op)) return transpose.getPermutation().back() == shaped(transpose).getRank() - 1;
+  auto last = [](Value v) {
+    auto shape = shaped(v).getShape();
+    while (!shape.empty() && shape.back() == 1) shape = shape.drop_back();
+    return shape.empty() ? 1 : shape.back();
+  };
+  return !isa<ReshapeOp>(op) || shaped(op->getResult(0)).getShape().back() == 1 || last(op->getOperand(0)) % kVector == 0;
 }
 
-// One dimension is summed, one is not, and there is one batch at most. `value`'s last one is either of the first two.
+// One dimension is summed, columns are one or two of them, and there is one batch at most.
 bool has_plain_dimensions(DotGeneralOp op, Value value) {
   auto dims = op.getDotDimensionNumbers();
-  int64_t rank = shaped(value).getRank(), batches = dims.getRhsBatchingDimensions().size();
-  return dims.getRhsContractingDimensions().size() == 1 && batches <= 1 && rank == 2 + batches && shaped(value).getDimSize(rank - 1) % kRun == 0 && shaped(value).getNumElements() >= kRun * kRun;
+  int64_t rank = shaped(value).getRank(), batches = dims.getRhsBatchingDimensions().size(), columns = rank - 1 - batches;
+  bool plain = dims.getRhsContractingDimensions().size() == 1 && batches <= 1 && (columns == 1 || (columns == 2 && value == op.getRhs()));
+  return plain && shaped(value).getDimSize(rank - 1) % (columns == 1 ? kRun : kVector) == 0 && shaped(value).getNumElements() >= kRun * kRun;
 }
 
-// Everything above `v` that is cheap and whose results are used by nothing else, or are only seen in another shape.
+// Of positions and numbers alone.
+bool is_of_positions(Operation* op) {
+  return op && (isa<IotaOp>(op) || is_number(op->getResult(0)) || (is_cheap(op) && llvm::all_of(op->getOperands(), [](Value v) { return is_of_positions(v.getDefiningOp()); })));
+}
+
+// Everything above `v` that is cheap and whose results are used by nothing else, or cost nothing to have again.
 DenseSet<Operation*> operations_of(Value v, Operation* reader) {
   SmallVector<Operation*> found{v.getDefiningOp()};
   DenseSet<Operation*> kept{v.getDefiningOp()};
   for (size_t i = 0; i < found.size() && found.size() <= kMostOperations; ++i)
     for (Value operand : found[i]->getOperands())
-      if (Operation* op = operand.getDefiningOp(); op && is_cheap(op) && kept.insert(op).second) found.push_back(op);
+      if (Operation* op = operand.getDefiningOp(); op && is_cheap(op) && keeps_neighbours(op) && kept.insert(op).second) found.push_back(op);
   for (bool changed = true; changed;) {
     changed = false;
     for (Operation* op : found)
-      if (kept.contains(op) && !isa<BroadcastInDimOp, ReshapeOp, SliceOp>(op) && !llvm::all_of(op->getUsers(), [&](Operation* user) { return user == reader || kept.contains(user); }))
+      if (kept.contains(op) && !isa<BroadcastInDimOp, ReshapeOp, SliceOp>(op) && !is_of_positions(op) && !llvm::all_of(op->getUsers(), [&](Operation* user) { return user == reader || kept.contains(user); }))
         kept.erase(op), changed = true;
   }
   DenseSet<Operation*> reached;
@@ -62,7 +72,7 @@ Value main_of(Value v, const DenseSet<Operation*>& operations, int64_t elements)
   Operation* op = v.getDefiningOp();
   if (shaped(v).getNumElements() != elements || is_number(v)) return {};
   if (!op || !operations.contains(op)) return v;
-  if (isa<BroadcastInDimOp, TransposeOp, SliceOp>(op)) return {};
+  if (isa<BroadcastInDimOp, TransposeOp, SliceOp, IotaOp>(op)) return {};
   for (Value operand : op->getOperands())
     if (Value found = main_of(operand, operations, elements)) return found;
   return {};
@@ -78,11 +88,11 @@ std::optional<MadeOperand> made_operand(Operation* product) {
   while (made.value.getDefiningOp<TransposeOp>() && made.value.hasOneUse()) reader = made.value.getDefiningOp(), made.value = reader->getOperand(0);
   Type type = element(made.value);
   Operation* last = made.value.getDefiningOp();
-  if (!last || !is_cheap(last) || isa<BroadcastInDimOp, SliceOp>(last) || !(type.isF32() || type.isBF16() || type.isF16()) || !has_plain_dimensions(op, made.value)) return std::nullopt;
+  if (!last || !is_cheap(last) || !keeps_neighbours(last) || isa<BroadcastInDimOp, SliceOp>(last) || !(type.isF32() || type.isBF16() || type.isF16()) || !has_plain_dimensions(op, made.value)) return std::nullopt;
   made.operations = operations_of(made.value, reader);
   if (!made.operations.contains(last) || !made.value.hasOneUse() || made.operations.size() > kMostOperations) return std::nullopt;
   auto computes = [](Operation* op) { return is_elementwise(op) && !isa<ConvertOp>(op); };
-  if (llvm::none_of(made.operations, computes) || !llvm::all_of(made.operations, keeps_neighbours)) return std::nullopt;  // products convert what they read
+  if (llvm::none_of(made.operations, computes)) return std::nullopt;  // products convert what they read
   llvm::SmallDenseSet<Value> arrays;
   for (Operation* inner : made.operations)
     for (Value v : inner->getOperands())

@@ -10,7 +10,7 @@ namespace cresset::cpu {
 /// How the right operand of a product is made of smaller arrays.
 struct MadeOperand {
   mlir::Value value;                               ///< what is made; to the product it is transposed, at most
-  llvm::DenseSet<mlir::Operation*> operations;     ///< that make it: what is more than another shape is for nothing else
+  llvm::DenseSet<mlir::Operation*> operations;     ///< that make it; others may use only what costs nothing to have again
   mlir::Value main;                                ///< the array that has an element for each of its elements, in the same order; null if there is none
 };
 /// Nothing if it had better be made before: where that hardly reads fewer bytes, or something dear is computed.

@@ -16,6 +16,7 @@ struct MatmulSpec {
   int64_t a_zero = 0;           ///< of bytes that are summed in i32: the number that is taken away from each element of A
   /// Unless null, what B's elements are instead of those in memory, `lanes` of them along the dimension of unit stride, from a multiple of `lanes` on. `b`, if it isn't null, has an element for each then.
   std::function<IR(IR batch, IR k, IR n, int lanes)> b_made;
+  int64_t b_run = 0;  ///< of b_made, unless 0: so many columns are neighbours, and all of K lies between them and the next ones; whole vectors
   mlir::Type type;  ///< of C: its compute type is that of the sums
   IR a = nullptr, b = nullptr;  ///< arrays
 

@@ -1,6 +1,6 @@
 // Products with few rows: packing would touch each element of B twice and use it once, so B is read where it lies, in order.
 // Where B runs along K, as linear layers store their weights: dot products, vectors along K, a few columns at once.
-// Where B runs along N: rows of B, times an element of A each, are added to rows of sums that stay in the L1 cache.
+// Where B runs along N: rows of B, times an element of A each, are added to rows of sums that stay in the L1 cache; in registers, where few columns of all rows are neighbours.
 #include "cpu/matmul/matmul.h"
 
 #include "llvm/IR/Intrinsics.h"
@@ -23,6 +23,7 @@ class ThinEmitter {
 
   void run() {
     if (s_.b_unit_k) by_dot_products();
+    else if (s_.b_run) by_runs();
     else by_rows_of_b();
   }
 
@@ -68,6 +69,41 @@ class ThinEmitter {
       k_.loop(k_.i64(0), k_.i64(whole), depth_, [&](IR k) { add_rows(batch, k, depth_, n0, count); });
       k_.loop(k_.i64(whole), k_.i64(s_.k), [&](IR k) { add_rows(batch, k, 1, n0, count); });
     });
+  }
+  void by_runs() {
+    vectors_ = std::min<int64_t>(s_.b_run / p_.lanes, 4), rows_ = equal_part(s_.m, (many_registers_ ? 24 : 12) / vectors_, 1);
+    if (s_.b_run / p_.lanes % vectors_) vectors_ = 1;
+    depth_ = 16;
+    const int64_t step = vectors_ * p_.lanes, most = 4 * bytes_of_task(k_.target) / s_.k;
+    block_ = pitch_ = round_up(std::clamp<int64_t>(std::min(most, ceil_div(s_.n, num_threads())), 1, s_.n), s_.b_run);
+    run([&](IR batch, IR n0, IR count) {
+      k_.loop(k_.i64(0), count, step, [&](IR n) {
+        for (int64_t m = 0; m < s_.m; m += rows_) sum_run(batch, m, std::min(rows_, s_.m - m), n0, n);
+      });
+    });
+  }
+  // All of K for some rows and the vectors of a step.
+  void sum_run(IR batch, int64_t m0, int64_t rows, IR n0, IR n) {
+    auto* type = k_.vector(p_.type, p_.lanes);
+    auto add = [&](IR k, ArrayRef<IR> sums) {
+      IRs next, b;
+      for (int64_t v = 0; v < vectors_; ++v) b.push_back(p_.load_b(batch, k, k_.add(b_.CreateAdd(n0, n), k_.i64(v * p_.lanes)), p_.lanes));
+      for (int64_t i = 0; i < rows; ++i) {
+        IR x = k_.splat(p_.load_a(batch, k_.i64(m0 + i), k, 1), p_.lanes);
+        for (IR y : b) next.push_back(b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {type}, {x, y, sums[next.size()]}));
+      }
+      return next;
+    };
+    int64_t whole = s_.k / depth_ * depth_;
+    IRs sums(rows * vectors_, llvm::Constant::getNullValue(type));
+    sums = k_.loop(k_.i64(0), k_.i64(whole), depth_, sums, [&](IR k, ArrayRef<IR> sums) {
+      IRs next(sums.begin(), sums.end());
+      for (int64_t d = 0; d < depth_; ++d) next = add(k_.add(k, k_.i64(d)), next);
+      return next;
+    });
+    sums = k_.loop(k_.i64(whole), k_.i64(s_.k), 1, sums, add);
+    for (auto [i, sum] : llvm::enumerate(sums))
+      b_.CreateAlignedStore(sum, sum_at(k_.i64(m0 + i / vectors_), k_.add(n, k_.i64(i % vectors_ * p_.lanes))), llvm::Align(p_.bytes));
   }
   // From a row of B to the next one, in elements; 0 if that varies.
   int64_t row_of_b() {
