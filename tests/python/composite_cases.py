@@ -130,7 +130,7 @@ CASES = {
     "aten.linear": ([X, numbers(5, 6), numbers(5)], [F.linear, lambda x, w, b: F.linear(x, w) * b]),
     "aten.mm": ([X, numbers(6, 5)], [torch.mm]),
     "aten._int_mm": ([BYTES, (BYTES.t() + 3).contiguous()], [torch._int_mm]),
-    "aten._weight_int8pack_mm": ([numbers(4, 7), BYTES, numbers(5)], [torch.ops.aten._weight_int8pack_mm]),
+    "aten._weight_int8pack_mm": ([numbers(4, 64), BYTES.repeat(1, 10)[:, :64].contiguous(), numbers(5)], [torch.ops.aten._weight_int8pack_mm]),
     "aten._weight_int4pack_mm_for_cpu": ([numbers(3, 64), torch.arange(80 * 32).remainder(251).to(torch.uint8).reshape(80, 32), numbers(2, 80, 2)],
                                          [lambda x, w, s: torch.ops.aten._weight_int4pack_mm_for_cpu(x, w, 32, s)]),
     "aten.fake_quantize_per_tensor_affine": ([X], [lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7), lambda x: torch.fake_quantize_per_tensor_affine(x, 0.25, 0, -128, 127)]),
@@ -176,10 +176,13 @@ def cases(*, backward=False):
     return [(name, i) for name, (_, functions) in CASES.items() for i in range(len(functions)) if not backward or "backward" in CATALOGUE[name]]
 
 
+NOT_DIFFERENTIABLE = ("aten._weight_int8pack_mm", "aten._weight_int4pack_mm_for_cpu")  # in PyTorch
+
+
 def inputs(name, dtype=torch.float32, device="cpu"):
-    """Leaves; those of floating dtype have gradients."""
+    """Leaves; those of floating dtype have gradients, if there are any."""
     tensors = [t.to(dtype) if t.is_floating_point() else t for t in CASES[name][0]]
-    return [t.detach().clone().to(device).requires_grad_(t.is_floating_point()) for t in tensors]
+    return [t.detach().clone().to(device).requires_grad_(t.is_floating_point() and name not in NOT_DIFFERENTIABLE) for t in tensors]
 
 
 # Exact in any dtype.

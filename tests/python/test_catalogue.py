@@ -247,13 +247,13 @@ def bytes_(dtype):
 
 def weights_of_few_bits(dtype):
     x = torch.randn(3, 64, dtype=dtype)
-    yield Case(torch.ops.aten._weight_int8pack_mm, x, torch.randint(-128, 128, (6, 64), dtype=torch.int8), torch.randn(6, dtype=dtype))
+    yield Case(torch.ops.aten._weight_int8pack_mm, x, torch.randint(-128, 128, (6, 64), dtype=torch.int8), torch.randn(6, dtype=dtype), gradients=False)
 
 
 def weights_of_four_bits(dtype):
     for group in (32, 64):
         x, w, s = torch.randn(3, 64, dtype=dtype), torch.randint(0, 256, (80, 32)).to(torch.uint8), torch.randn(64 // group, 80, 2, dtype=dtype)
-        yield Case(lambda x, w, s, group=group: torch.ops.aten._weight_int4pack_mm_for_cpu(x, w, group, s), x, w, s)
+        yield Case(lambda x, w, s, group=group: torch.ops.aten._weight_int4pack_mm_for_cpu(x, w, group, s), x, w, s, gradients=False)
 
 
 def fake_quantised(per_channel):
