@@ -245,15 +245,17 @@ def bytes_(dtype):
         yield Case(torch._int_mm, torch.randint(0, 256, (5, 9)).to(kind), torch.randint(-128, 128, (9, 6), dtype=torch.int8))
 
 
-def weights_of_few_bits(dtype):
-    x = torch.randn(3, 64, dtype=dtype)
-    yield Case(torch.ops.aten._weight_int8pack_mm, x, torch.randint(-128, 128, (6, 64), dtype=torch.int8), torch.randn(6, dtype=dtype), gradients=False)
+def of_few_bits(product, *weights_of):
+    """PyTorch has these in f32 at most, and no derivative."""
 
+    def run(x, w, s):
+        return product(x.float(), w, s.float()).double() if x.dtype == torch.float64 else product(x, w, s)
 
-def weights_of_four_bits(dtype):
-    for group in (32, 64):
-        x, w, s = torch.randn(3, 64, dtype=dtype), torch.randint(0, 256, (80, 32)).to(torch.uint8), torch.randn(64 // group, 80, 2, dtype=dtype)
-        yield Case(lambda x, w, s, group=group: torch.ops.aten._weight_int4pack_mm_for_cpu(x, w, group, s), x, w, s, gradients=False)
+    def cases(dtype):
+        for w, scales in weights_of if dtype != torch.float64 else ():
+            yield Case(run, torch.randn(3, 64, dtype=dtype) / 8, w, torch.randn(*scales, dtype=dtype) / 8, gradients=False)
+
+    return cases
 
 
 def fake_quantised(per_channel):
@@ -281,8 +283,9 @@ CASES = {
     "aten.scaled_dot_product_attention": attention,
     "aten._grouped_mm": experts,
     "aten._int_mm": bytes_,
-    "aten._weight_int8pack_mm": weights_of_few_bits,
-    "aten._weight_int4pack_mm_for_cpu": weights_of_four_bits,
+    "aten._weight_int8pack_mm": of_few_bits(torch.ops.aten._weight_int8pack_mm, (torch.randint(-16, 16, (6, 64), dtype=torch.int8), [6])),
+    "aten._weight_int4pack_mm_for_cpu": of_few_bits(lambda x, w, s: torch.ops.aten._weight_int4pack_mm_for_cpu(x, w, 64 // len(s), s),
+                                                    *((torch.randint(0, 256, (80, 32), dtype=torch.uint8), [64 // group, 80, 2]) for group in (32, 64))),
     "aten.fake_quantize_per_tensor_affine": fake_quantised(False),
     "aten.fake_quantize_per_channel_affine": fake_quantised(True),
     "aten.ctc_loss": ctc,
