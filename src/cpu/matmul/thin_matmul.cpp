@@ -162,7 +162,7 @@ class ThinEmitter {
     });
     k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes, nullptr); });
   }
-  bool is_beyond_l2() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondL2; }
+  bool is_beyond_l2() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondL2 / 4; }
 
   // Shares the columns out; `multiply` leaves a block's sums in scratch.
   void run(const std::function<void(IR batch, IR n0, IR count)>& multiply) {
