@@ -46,6 +46,34 @@ Dims select(const View& view, ArrayRef<int64_t> dims) {
   return result;
 }
 
+SmallVector<int64_t> free_dims(const View& v, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
+  SmallVector<int64_t> result;
+  for (int64_t d = 0; d < int64_t(v.shape.size()); ++d)
+    if (!llvm::is_contained(batch, d) && !llvm::is_contained(contract, d)) result.push_back(d);
+  return result;
+}
+
+// The right operand is made where it is read, of `value`, of which it is a view.
+void make_right(KernelContext& c, DotGeneralOp op, Value value, const View& right, MatmulSpec& spec) {
+  constexpr int64_t kRun = 64;  // so that what is read along K begins with a vector
+  auto dims = op.getDotDimensionNumbers();
+  SmallVector<int64_t> columns = free_dims(right, dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions());
+  const int64_t depth = dims.getRhsContractingDimensions()[0], run = columns.size() > 1 ? right.shape[columns.back()] : 0;
+  const bool along_k = spec.b_unit_k;
+  if (along_k) spec.k_unit = kRun;
+  spec.converted = element(value), spec.b_unit_n = right.strides[columns.back()] == 1, spec.b_run = run;
+  spec.b_made = [&c, op, dims, value, columns, depth, run, along_k](IR batch, IR k, IR column, int lanes) mutable {
+    Indices at(shaped(op.getRhs()).getRank());
+    for (int64_t d : dims.getRhsBatchingDimensions()) at[d].base = batch;
+    at[depth].base = k, at[columns.back()].base = column;
+    if (run) at[columns.front()].base = c.k.b.CreateUDiv(column, c.k.i64(run)), at[columns.back()].base = c.k.b.CreateURem(column, c.k.i64(run));
+    if (Index& along = at[along_k ? depth : columns.back()]; lanes > 1) along.step = 1, along.multiple = lanes;
+    auto e = c.elements(lanes);
+    for (Value v = op.getRhs(); v != value; v = v.getDefiningOp()->getOperand(0)) at = *e.through(v.getDefiningOp(), at);  // past transposes
+    return e.emit(value, at);
+  };
+}
+
 }  // namespace
 
 bool is_grouped_product(Operation* operation) {
@@ -106,21 +134,14 @@ llvm::Error emit_dot(KernelContext& c) {
   auto less = c.slots.has(op.getLhs()) ? std::nullopt : less_number(op.getLhs());
   auto made = made_operand(op);
   if (made && !c.fusion.roles.contains(made->value.getDefiningOp())) made.reset();
-  auto lhs = view_of(less ? Value(less->bytes) : op.getLhs(), is_buffer, true), rhs = made ? view_of(op.getRhs(), [&](Value v) { return v == made->value; }) : view_of(op.getRhs(), is_buffer, true);
+  auto lhs = view_of(less ? Value(less->bytes) : op.getLhs(), is_buffer, true), rhs = view_of(op.getRhs(), [&](Value v) { return made ? v == made->value : is_buffer(v); }, !made);
   if (element(op.getLhs()) != element(op.getRhs()))
     return llvm::createStringError("stablehlo.dot_general: operands of different element types are not supported");
   if (!lhs || !rhs) return llvm::createStringError("stablehlo.dot_general: an operand has no strided form");
-  auto free_dims = [](const View& v, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {
-    SmallVector<int64_t> result;
-    for (int64_t d = 0; d < int64_t(v.shape.size()); ++d)
-      if (!llvm::is_contained(batch, d) && !llvm::is_contained(contract, d)) result.push_back(d);
-    return result;
-  };
   Dims m = select(*lhs, free_dims(*lhs, dims.getLhsBatchingDimensions(), dims.getLhsContractingDimensions())).merged();
   Dims n = select(*rhs, free_dims(*rhs, dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions())).merged();
   Dims ka = select(*lhs, dims.getLhsContractingDimensions()), kb = select(*rhs, dims.getRhsContractingDimensions());
   Dims ba = select(*lhs, dims.getLhsBatchingDimensions()), bb = select(*rhs, dims.getRhsBatchingDimensions());
-  SmallVector<int64_t> columns;
   MatmulSpec spec;
   spec.batch = ba.count();
   spec.m = m.count(), spec.n = n.count(), spec.k = ka.count();
@@ -140,26 +161,7 @@ llvm::Error emit_dot(KernelContext& c) {
   };
   spec.store = [&](IR batch, IR row, IR column, IR sum, int lanes) { emit_epilogue(c, k.add(k.mul(batch, spec.m), row), column, sum, lanes); };
   spec.a_unit_k = ka.unit(), spec.a_unit_m = m.unit(), spec.b_unit_n = n.unit(), spec.b_unit_k = kb.unit();
-  if (made) {
-    spec.converted = element(op.getRhs());
-    constexpr int64_t kRun = 64;  // so that what is read along K begins with a vector
-    if (spec.b_unit_k) spec.k_unit = kRun;
-    columns = free_dims(*rhs, dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions());
-    spec.b_unit_n = rhs->strides[columns.back()] == 1;
-    if (columns.size() > 1) spec.b_run = rhs->shape[columns.back()];
-    spec.b_made = [&](IR batch, IR kk, IR column, int lanes) {
-      // From the product's dimensions back past transposes.
-      Indices at(rhs->shape.size());
-      for (int64_t d : dims.getRhsBatchingDimensions()) at[d].base = batch;
-      at[dims.getRhsContractingDimensions()[0]].base = kk;
-      at[columns.front()].base = spec.b_run ? k.b.CreateUDiv(column, k.i64(spec.b_run)) : column;
-      if (spec.b_run) at[columns.back()].base = k.b.CreateURem(column, k.i64(spec.b_run));
-      if (Index& along = at[spec.b_unit_k ? dims.getRhsContractingDimensions()[0] : columns.back()]; lanes > 1) along.step = 1, along.multiple = lanes;
-      auto e = c.elements(lanes);
-      for (Value v = op.getRhs(); v != made->value; v = v.getDefiningOp()->getOperand(0)) at = *e.through(v.getDefiningOp(), at);
-      return e.emit(made->value, at);
-    };
-  }
+  if (made) make_right(c, op, made->value, *rhs, spec);
   spec.streams = epilogue_streams(c.fusion);
   spec.prefetch = [&](IR batch, IR row, IR column, bool to_write) { prefetch_epilogue(c, k.add(k.mul(batch, spec.m), row), column, to_write); };
   emit_matmul(c, spec);
