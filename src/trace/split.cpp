@@ -40,7 +40,7 @@ bool is_layout(const Node& n) {
          op == &builtin::barrier;
 }
 
-// What its one reader had better make of inputs itself, which are fewer bytes: weights of few bits, above all.
+// What its one reader had better make of inputs itself, which are fewer bytes: weights of few bits.
 llvm::DenseSet<const Node*> made_of_less(const Graph& graph, const std::vector<bool>& changes) {
   constexpr size_t kMostInputs = 8;
   using Inputs = llvm::SmallDenseSet<const Node*, 8>;
@@ -54,7 +54,7 @@ llvm::DenseSet<const Node*> made_of_less(const Graph& graph, const std::vector<b
   for (const Value& v : graph.outputs) readers[v.node.get()] += 2;
   for (auto [i, n] : llvm::enumerate(graph.nodes)) {
     Inputs inputs;
-    bool known = !changes[i] && n->types().size() == 1;
+    bool known = !changes[i] && n->types().size() == 1 && !n->op().composite;  // a product of weights, say, costs more than what is read
     for (const Value& v : n->operands()) {
       if (!v) continue;
       auto inner = made_of.find(v.node.get());

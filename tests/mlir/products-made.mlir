@@ -19,12 +19,18 @@
 // RUN: cresset-run --compare --tolerance=1e-2 --cpu=avx2 %t/half_along_n.mlir
 // RUN: env CRESSET_BF16_DOT=pairs cresset-run --compare --tolerance=1e-2 %t/half_along_n.mlir
 // RUN: env CRESSET_BF16_DOT=tiles cresset-run --compare --tolerance=1e-2 %t/half_along_n.mlir
+// RUN: cresset-run --compare %t/batch.mlir
+// RUN: cresset-run --compare --cpu=avx2 %t/batch.mlir
+// RUN: cresset-run --assembly --cpu=avx512 %t/batch.mlir | FileCheck %s --check-prefix=BATCH
 // RUN: cresset-run --compare %t/before.mlir
 // RUN: cresset-run --assembly --cpu=avx512 %t/before.mlir | FileCheck %s --check-prefix=BEFORE
 
 // MADE-COUNT-3: # dot
 // VECTORS-NOT: gather
 // MADE-NOT: # rows
+
+// BATCH: # dot f32[2x3x128] f32[2x128x192]
+// BATCH-NOT: # rows
 
 // BEFORE-DAG: # rows -> f32[130x6x32]
 // BEFORE-DAG: # rows -> ui8[130x96x2]
@@ -173,6 +179,19 @@ func.func @main(%x0: tensor<1x64xbf16>, %x1: tensor<7x64xbf16>, %x2: tensor<33x6
   %w2 = stablehlo.multiply %f2, %h2 : tensor<64x192xbf16>
   %r2 = stablehlo.dot_general %x2, %w2, contracting_dims = [1] x [0] : (tensor<33x64xbf16>, tensor<64x192xbf16>) -> tensor<33x192xbf16>
   return %r0, %r1, %r2 : tensor<1x192xbf16>, tensor<7x192xbf16>, tensor<33x192xbf16>
+}
+
+// Of a batch, transposed.
+//--- batch.mlir
+func.func @main(%x: tensor<2x3x128xf32>, %q: tensor<2x192x128xi8>, %s: tensor<2x192x4xf32>) -> tensor<2x3x192xf32> {
+  %0 = stablehlo.convert %q : (tensor<2x192x128xi8>) -> tensor<2x192x128xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x192x128xf32>) -> tensor<2x192x4x32xf32>
+  %2 = stablehlo.broadcast_in_dim %s, dims = [0, 1, 2] : (tensor<2x192x4xf32>) -> tensor<2x192x4x32xf32>
+  %3 = stablehlo.multiply %1, %2 : tensor<2x192x4x32xf32>
+  %4 = stablehlo.reshape %3 : (tensor<2x192x4x32xf32>) -> tensor<2x192x128xf32>
+  %5 = stablehlo.transpose %4, dims = [0, 2, 1] : (tensor<2x192x128xf32>) -> tensor<2x128x192xf32>
+  %6 = stablehlo.dot_general %x, %5, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x128xf32>, tensor<2x128x192xf32>) -> tensor<2x3x192xf32>
+  return %6 : tensor<2x3x192xf32>
 }
 
 //--- before.mlir

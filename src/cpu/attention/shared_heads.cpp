@@ -64,13 +64,13 @@ void join_heads(CompositeOp op, const AttentionOperands& o, int64_t joined) {
 
 void share_heads(CompositeOp op) {
   if (attention_kind(op) != Fusion::Attention) return;
-  auto operands = *attention_operands(op);
+  constexpr unsigned kKey = 1, kValue = 2;
   OpBuilder b(op);
-  for (OpOperand& use : op->getOpOperands())
-    if (use.get() == operands.key || use.get() == operands.value)
-      if (Value own = before_repetition(b, use.get())) use.set(own);
-  operands = *attention_operands(op);
-  auto causal = op.getCompositeAttributes().getAs<BoolAttr>("is_causal");
+  for (unsigned i : {kKey, kValue})
+    if (Value own = before_repetition(b, op.getOperand(i))) op.setOperand(i, own);
+  auto operands = *attention_operands(op);
+  auto attributes = op.getCompositeAttributes();
+  auto causal = attributes ? attributes.getAs<BoolAttr>("is_causal") : BoolAttr();
   if (operands.seed || (causal && causal.getValue())) return;
   if (int64_t joined = heads_to_join(operands); joined > 1) join_heads(op, operands, joined);
 }

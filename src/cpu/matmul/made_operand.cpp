@@ -40,8 +40,10 @@ bool has_plain_dimensions(DotGeneralOp op, Value value) {
 }
 
 // Of positions and numbers alone.
-bool is_of_positions(Operation* op) {
-  return op && (isa<IotaOp>(op) || is_number(op->getResult(0)) || (is_cheap(op) && llvm::all_of(op->getOperands(), [](Value v) { return is_of_positions(v.getDefiningOp()); })));
+bool is_of_positions(Operation* op, int depth = 0) {
+  constexpr int kMostDepth = 6;
+  if (!op || depth > kMostDepth) return false;
+  return isa<IotaOp>(op) || is_number(op->getResult(0)) || (is_cheap(op) && llvm::all_of(op->getOperands(), [&](Value v) { return is_of_positions(v.getDefiningOp(), depth + 1); }));
 }
 
 // Everything above `v` that is cheap and whose results are used by nothing else, or cost nothing to have again.
@@ -68,13 +70,16 @@ DenseSet<Operation*> operations_of(Value v, Operation* reader) {
   return reached;
 }
 
-Value main_of(Value v, const DenseSet<Operation*>& operations, int64_t elements) {
-  Operation* op = v.getDefiningOp();
-  if (shaped(v).getNumElements() != elements || is_number(v)) return {};
-  if (!op || !operations.contains(op)) return v;
-  if (isa<BroadcastInDimOp, TransposeOp, SliceOp, IotaOp>(op)) return {};
-  for (Value operand : op->getOperands())
-    if (Value found = main_of(operand, operations, elements)) return found;
+Value main_of(const MadeOperand& made) {
+  SmallVector<Value> work{made.value};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    Operation* op = v.getDefiningOp();
+    if (shaped(v).getNumElements() != shaped(made.value).getNumElements() || is_number(v) || !seen.insert(v).second) continue;
+    if (!op || !made.operations.contains(op)) return v;
+    if (!isa<BroadcastInDimOp, TransposeOp, SliceOp, IotaOp>(op)) llvm::append_range(work, op->getOperands());
+  }
   return {};
 }
 
@@ -101,7 +106,7 @@ std::optional<MadeOperand> made_operand(Operation* product) {
   int64_t read = 0;
   for (Value v : arrays) read += bytes(v);
   if (4 * read > 3 * bytes(made.value)) return std::nullopt;
-  made.main = main_of(made.value, made.operations, shaped(made.value).getNumElements());
+  made.main = main_of(made);
   return made;
 }
 

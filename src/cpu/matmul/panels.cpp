@@ -113,7 +113,7 @@ IR Panels::parts_of_b(IR batch, IR k, IR n, int count) {
     IR at = k_.i64(i);
     made.push_back(k_.to_memory(s_.converted, s_.b_made(batch, s_.b_unit_k ? k_.add(k, at) : k, s_.b_unit_k ? n : k_.add(n, at), step)));
   }
-  return k_.concatenate(std::move(made));
+  return k_.concatenate(made);
 }
 // Those at k and behind it that make a unit; past the `end` of K there are zeros.
 IRs Panels::parts_below(IR k, IR end, const std::function<IR(IR k)>& parts_at) {
