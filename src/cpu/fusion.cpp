@@ -156,12 +156,8 @@ class Fuser {
   }
 
   void place_expression(Operation* op, ArrayRef<Use> uses, bool escapes) {
-    if (!escapes && llvm::all_of(uses, [&](const Use& u) { return is_made_for(*u.fusion, op); })) {
-      for (const Use& u : uses) join(op, *u.fusion, Fusion::Inline);
-      return;
-    }
     // Operations that only move elements cost nothing where they are used, however often that is.
-    bool free = is_view(op) || is_splat(op) || is_position(op) || llvm::any_of(uses, [&](const Use& u) { return is_read_converted(op, u); });
+    bool free = is_view(op) || is_splat(op) || is_position(op) || llvm::any_of(uses, [&](const Use& u) { return makes_operand(*u.fusion, op) || is_read_converted(op, u); });
     if (free && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
       for (const Use& u : uses) join(op, *u.fusion, role_in(op, uses, *u.fusion).value_or(Fusion::Inline));
       evaluations_[op] = evaluations(uses);
@@ -283,7 +279,9 @@ class Fuser {
   }
   // Whether the kernel computes `op` as part of its user.
   bool takes_inline(const Use& use, Operation* op) {
-    if (is_made_for(*use.fusion, use.user)) return is_splat(op) || is_same_bytes(op) || is_made_for(*use.fusion, op);
+    const bool in_operand = makes_operand(*use.fusion, use.user);
+    if (makes_operand(*use.fusion, op) && (in_operand || feeds_product(use.user, *use.fusion))) return true;
+    if (in_operand) return is_splat(op) || is_same_bytes(op);
     if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) return is_in_columns(op, *use.fusion);
     if (use.fusion->product && use.operand == 1 && is_splat(op) && less_number(use.user->getResult(0))) return true;
     switch (use.fusion->kind) {
@@ -345,7 +343,7 @@ class Fuser {
   }
 
   // Whether the kernel's product makes its operand by this operation, among others.
-  bool is_made_for(const Fusion& fusion, Operation* op) {
+  bool makes_operand(const Fusion& fusion, Operation* op) {
     auto made = made_.find(fusion.product);
     return made != made_.end() && made->second.contains(op);
   }

@@ -242,7 +242,6 @@ class CapturedProgram::Builder {
   }
   // A result that nothing else shows may be written over the input that it becomes.
   void alias_written(Graph& graph) {
-    captured_->in_place_.assign(results_.size(), -1);
     for (auto& [input, result] : captured_->written_) {
       auto shows = [result = result](const Storage& s) { return s.result == result; };
       auto leaf = llvm::find_if(captured_->leaves_, [input = input](const Leaf& l) { return l.input == input; });
@@ -250,7 +249,7 @@ class CapturedProgram::Builder {
       size_t at = leaf - captured_->leaves_.begin();
       const TensorType &from = graph.inputs[at]->types()[0], &to = captured_->types_[result];
       if (from.dtype != to.dtype || from.numel() != to.numel()) continue;
-      graph.aliased[result] = int(at), captured_->in_place_[result] = input;
+      graph.aliased[result] = int(at);
     }
   }
   Leaf leaf_of(const NodePtr& n) {
@@ -347,7 +346,8 @@ std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& i
   std::vector<BufferPtr> held;
   std::vector<uint64_t> numbers(leaves_.size());
   std::vector<void*> pointers, result_pointers;
-  for (int input : in_place_) {
+  for (const Port& port : program_->outputs()) {
+    int input = port.aliased < 0 ? -1 : leaves_[port.aliased].input;
     bool here = input >= 0 && inputs[input].device().is_cpu() && inputs[input].numel();
     result_pointers.push_back(here ? inputs[input].mutable_data_ptr() : nullptr);  // asked for first: it may move what PyTorch shares until somebody writes
     if (here) inputs[input].unsafeGetTensorImpl()->bump_version();

@@ -72,8 +72,7 @@ class CapturedProgram {
   std::vector<Output> outputs_;
   std::vector<Storage> storages_;
   std::vector<TensorType> types_;                   // of the program's results
-  std::vector<std::pair<int, size_t>> written_;     // input, result: written back,
-  std::vector<int> in_place_;                       // or, on the CPU, straight to this input's memory; by result, -1 for none
+  std::vector<std::pair<int, size_t>> written_;     // input, result: written back, or straight to a CPU tensor's memory where the program may
   std::vector<std::pair<IndexCheck, size_t>> checks_;  // and the results that tell
   int randoms_ = 0;
 };

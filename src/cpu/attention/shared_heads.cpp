@@ -41,20 +41,18 @@ int64_t heads_to_join(const AttentionOperands& o) {
 
 void join_heads(CompositeOp op, const AttentionOperands& o, int64_t joined) {
   OpBuilder b(op);
-  auto split = [&](Value v) -> Value {  // [batch, heads, 1, n] to [batch, heads / joined, joined, n]
+  auto split = [&](Value v) {  // [batch, heads, 1, ...] to [batch, heads / joined, joined, ...]
     SmallVector<int64_t> shape(shaped(v).getShape());
-    if (shape.size() < 4 || shape[1] == 1) return v;  // a mask of all heads
     shape[1] /= joined, shape[2] = joined;
-    return ReshapeOp::create(b, op.getLoc(), shaped(v).clone(shape), v);
+    return shaped(v).clone(shape);
   };
   SmallVector<Value> operands;
-  for (Value v : op.getOperands()) operands.push_back(v == o.query || v == o.mask ? split(v) : v);
-  SmallVector<Type> types;
-  for (Value v : op.getResults()) {
-    SmallVector<int64_t> shape(shaped(v).getShape());
-    shape[1] /= joined, shape[2] = joined;
-    types.push_back(shaped(v).clone(shape));
+  for (Value v : op.getOperands()) {
+    bool by_heads = v == o.query || (v == o.mask && shaped(v).getRank() == 4 && shaped(v).getDimSize(1) != 1);
+    operands.push_back(by_heads ? Value(ReshapeOp::create(b, op.getLoc(), split(v), v)) : v);
   }
+  SmallVector<Type> types;
+  for (Value v : op.getResults()) types.push_back(split(v));
   auto result = CompositeOp::create(b, op.getLoc(), types, operands, op->getAttrs());
   for (auto [from, to] : llvm::zip(op.getResults(), result.getResults())) from.replaceAllUsesWith(ReshapeOp::create(b, op.getLoc(), cast<RankedTensorType>(from.getType()), to));
   op.erase();

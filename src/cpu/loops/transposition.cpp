@@ -62,7 +62,6 @@ void emit_interleaved(KernelContext& c, int64_t dim) {
         at[dim] = {first, 1, 1}, at[dim + 1] = constant_index(k, column);
         values.push_back(k.to_memory(element(output), c.elements(lanes).emit(output, at)));
       }
-      values.resize(llvm::bit_ceil(uint64_t(columns)), values.back());
       at[dim] = {first, 0, 1}, at[dim + 1] = constant_index(k, 0);
       IR all = k.concatenate(values), place = c.elements(1).offset(shape, at).base;
       k.b.CreateAlignedStore(k.b.CreateShuffleVector(all, order), k.b.CreateInBoundsGEP(k.memory_type(element(output)), c.buffer(output), place), llvm::Align(element_bytes(element(output))));

@@ -55,12 +55,11 @@ SmallVector<int64_t> free_dims(const View& v, ArrayRef<int64_t> batch, ArrayRef<
 
 // The right operand is made where it is read, of `value`, of which it is a view.
 void make_right(KernelContext& c, DotGeneralOp op, Value value, const View& right, MatmulSpec& spec) {
-  constexpr int64_t kRun = 64;  // so that what is read along K begins with a vector
   auto dims = op.getDotDimensionNumbers();
   SmallVector<int64_t> columns = free_dims(right, dims.getRhsBatchingDimensions(), dims.getRhsContractingDimensions());
   const int64_t depth = dims.getRhsContractingDimensions()[0], run = columns.size() > 1 ? right.shape[columns.back()] : 0;
   const bool along_k = spec.b_unit_k;
-  if (along_k) spec.k_unit = kRun;
+  if (along_k) spec.k_unit = MadeOperand::kRun;
   spec.converted = element(value), spec.b_unit_n = right.strides[columns.back()] == 1, spec.b_run = run;
   spec.b_made = [&c, op, dims, value, columns, depth, run, along_k](IR batch, IR k, IR column, int lanes) mutable {
     Indices at(shaped(op.getRhs()).getRank());
@@ -146,7 +145,7 @@ llvm::Error emit_dot(KernelContext& c) {
   spec.batch = ba.count();
   spec.m = m.count(), spec.n = n.count(), spec.k = ka.count();
   ka = ka.merged(), kb = kb.merged();
-  Value right = made ? made->main : rhs->base;
+  Value right = made ? made->main : rhs->base;  // null where others want it in another shape, and have it in memory
   while (right && !c.slots.has(right)) right = right.getDefiningOp<ReshapeOp>() ? right.getDefiningOp()->getOperand(0) : Value();
   spec.a_type = element(lhs->base), spec.b_type = right ? element(right) : element(op.getRhs());
   if (less) spec.a_zero = less->number;

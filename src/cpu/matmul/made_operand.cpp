@@ -1,6 +1,7 @@
 #include "cpu/matmul/made_operand.h"
 
 #include "cpu/emit/element.h"
+#include "cpu/prepare/rewrite.h"
 
 namespace cresset::cpu {
 
@@ -9,12 +10,8 @@ using namespace mlir::stablehlo;
 namespace {
 
 constexpr size_t kMostOperations = 40;
-constexpr int64_t kRun = 64, kVector = 16;  // whole ones of the former lie along the last dimension, of the latter along groups: what is read are vectors then
+constexpr int64_t kRun = MadeOperand::kRun, kVector = 16;  // whole ones of the former lie along the last dimension, of the latter along groups: what is read are vectors then
 
-bool is_number(Value v) {
-  auto constant = v.getDefiningOp<ConstantOp>();
-  return constant && isa<SplatElementsAttr>(constant.getValue());
-}
 bool is_cheap(Operation* op) {
   return isa<AddOp, SubtractOp, MulOp, NegOp, AndOp, OrOp, XorOp, NotOp, ShiftLeftOp, ShiftRightLogicalOp, ShiftRightArithmeticOp, ConvertOp, SelectOp, CompareOp, ClampOp, MinOp, MaxOp, BroadcastInDimOp,
              ReshapeOp, TransposeOp, SliceOp, IotaOp>(op);
@@ -43,7 +40,7 @@ bool has_plain_dimensions(DotGeneralOp op, Value value) {
 bool is_of_positions(Operation* op, int depth = 0) {
   constexpr int kMostDepth = 6;
   if (!op || depth > kMostDepth) return false;
-  return isa<IotaOp>(op) || is_number(op->getResult(0)) || (is_cheap(op) && llvm::all_of(op->getOperands(), [&](Value v) { return is_of_positions(v.getDefiningOp(), depth + 1); }));
+  return isa<IotaOp>(op) || splat(op->getResult(0)) || (is_cheap(op) && llvm::all_of(op->getOperands(), [&](Value v) { return is_of_positions(v.getDefiningOp(), depth + 1); }));
 }
 
 // Everything above `v` that is cheap and whose results are used by nothing else, or cost nothing to have again.
@@ -76,7 +73,7 @@ Value main_of(const MadeOperand& made) {
   while (!work.empty()) {
     Value v = work.pop_back_val();
     Operation* op = v.getDefiningOp();
-    if (shaped(v).getNumElements() != shaped(made.value).getNumElements() || is_number(v) || !seen.insert(v).second) continue;
+    if (shaped(v).getNumElements() != shaped(made.value).getNumElements() || splat(v) || !seen.insert(v).second) continue;
     if (!op || !made.operations.contains(op)) return v;
     if (!isa<BroadcastInDimOp, TransposeOp, SliceOp, IotaOp>(op)) llvm::append_range(work, op->getOperands());
   }
@@ -101,7 +98,7 @@ std::optional<MadeOperand> made_operand(Operation* product) {
   llvm::SmallDenseSet<Value> arrays;
   for (Operation* inner : made.operations)
     for (Value v : inner->getOperands())
-      if (!is_number(v) && !(v.getDefiningOp() && made.operations.contains(v.getDefiningOp()))) arrays.insert(v);
+      if (!splat(v) && !(v.getDefiningOp() && made.operations.contains(v.getDefiningOp()))) arrays.insert(v);
   auto bytes = [](Value v) { return shaped(v).getNumElements() * element_bytes(element(v)); };
   int64_t read = 0;
   for (Value v : arrays) read += bytes(v);

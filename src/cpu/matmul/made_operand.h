@@ -9,6 +9,7 @@ namespace cresset::cpu {
 
 /// How the right operand of a product is made of smaller arrays.
 struct MadeOperand {
+  static constexpr int64_t kRun = 64;              ///< parts of so many neighbours along K begin with a vector
   mlir::Value value;                               ///< what is made; to the product it is transposed, at most
   llvm::DenseSet<mlir::Operation*> operations;     ///< that make it; others may use only what costs nothing to have again
   mlir::Value main;                                ///< the array that has an element for each of its elements, in the same order; null if there is none

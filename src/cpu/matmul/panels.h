@@ -177,7 +177,7 @@ class Panels {
   IR numbers(mlir::Type from, IR base, IR offset, int lanes);
   IR halves(IR base, IR offset, int lanes);
   IR parts(mlir::Type from, IR base, IR offset, int lanes, int64_t zero = 0);
-  IR parts_of_b(IR batch, IR k, IR n, int lanes);
+  IR parts_of_b(IR batch, IR k, IR n, int count);
   IRs parts_below(IR k, IR end, const std::function<IR(IR k)>& parts_at);
   IR joined(llvm::ArrayRef<IR> parts);
   IR unit_of_a(IR batch, IR m, IR k, IR end, int lanes);

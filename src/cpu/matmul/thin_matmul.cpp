@@ -12,6 +12,7 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kMostRowsOfBytes = 12, kMostRowsOfMade = 8;
+constexpr int64_t kBytesInMemory = 512 << 10;  // of weights: if not by themselves, then because a model has many
 constexpr int64_t kWorthSharing = 1 << 18;  // multiply-adds: some 2 us of one thread
 // Of weights in a task, half of L2 or less, and of the rows that stay in L1 while columns pass: as all caches evict what was not read for longest, one that is nearly full of rows keeps none of them.
 int64_t bytes_of_task(const Target& target) { return (target.registers == 32 ? 256 : 128) << 10; }
@@ -32,7 +33,7 @@ class ThinEmitter {
     int64_t registers = many_registers_ ? 24 : 12;
     rows_ = equal_part(s_.m, registers / 3 - ones(), 1);
     // Memory is fastest at one stream: no more columns at once than the arithmetic needs.
-    columns_ = std::min<int64_t>(registers / (rows_ + ones()), !is_beyond_l2() ? 8 : s_.m > 2 ? 3 : 1);
+    columns_ = std::min<int64_t>(registers / (rows_ + ones()), !is_in_memory() ? 8 : s_.m > 2 ? 3 : 1);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
     int64_t most = bytes_of_task(k_.target) / bytes_of_column;
     if (s_.batch < num_threads() && s_.m * s_.n * s_.k >= kWorthSharing) most = std::min(most, ceil_div(s_.n, num_threads()));
@@ -58,7 +59,7 @@ class ThinEmitter {
     // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways.
     depth_ = many_registers_ || row_of_b() * element_bytes(s_.b_type) % 4096 == 0 ? 8 : 16;
     // Long parts of rows are what memory is fastest at; else the sums stay in L1 or near.
-    int64_t most = is_beyond_l2() ? 8192 : 2048;
+    int64_t most = is_in_memory() ? 8192 : 2048;
     int64_t parts = round_up(ceil_div(s_.n, most), s_.batch < num_threads() ? num_threads() : 1);
     block_ = round_up(ceil_div(s_.n, parts), p_.lanes);
     pitch_ = block_ + line;
@@ -70,11 +71,14 @@ class ThinEmitter {
       k_.loop(k_.i64(whole), k_.i64(s_.k), [&](IR k) { add_rows(batch, k, 1, n0, count); });
     });
   }
+  // A run's columns have all of K in a row: memory is read in order.
   void by_runs() {
-    vectors_ = std::min<int64_t>(s_.b_run / p_.lanes, 4), rows_ = equal_part(s_.m, (many_registers_ ? 24 : 12) / vectors_, 1);
-    if (s_.b_run / p_.lanes % vectors_) vectors_ = 1;
+    constexpr int64_t kMostVectors = 4, kNumbersOfByte = 4;  // the latter: of a task, of fewer bits than bytes
+    vectors_ = kMostVectors;
+    while (s_.b_run / p_.lanes % vectors_) --vectors_;
+    rows_ = equal_part(s_.m, (many_registers_ ? 24 : 12) / vectors_, 1);
     depth_ = 16;
-    const int64_t step = vectors_ * p_.lanes, most = 4 * bytes_of_task(k_.target) / s_.k;
+    const int64_t step = vectors_ * p_.lanes, most = kNumbersOfByte * bytes_of_task(k_.target) / s_.k;
     block_ = pitch_ = round_up(std::clamp<int64_t>(std::min(most, ceil_div(s_.n, num_threads())), 1, s_.n), s_.b_run);
     run([&](IR batch, IR n0, IR count) {
       k_.loop(k_.i64(0), count, step, [&](IR n) {
@@ -162,7 +166,7 @@ class ThinEmitter {
     });
     k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes, nullptr); });
   }
-  bool is_beyond_l2() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesBeyondL2 / 4; }
+  bool is_in_memory() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesInMemory; }
 
   // Shares the columns out; `multiply` leaves a block's sums in scratch.
   void run(const std::function<void(IR batch, IR n0, IR count)>& multiply) {
@@ -239,7 +243,7 @@ class ThinEmitter {
         IRs next(sums.begin(), sums.end());
         for (int64_t v = 0; v < vectors; ++v) {
           IR from_here = k_.add(at, k_.i64(v * width));
-          if (v % line == 0 && vectors >= line && is_beyond_l2()) prefetch_columns(batch, m, k0, length, from_here, n0, n);
+          if (v % line == 0 && vectors >= line && is_in_memory()) prefetch_columns(batch, m, k0, length, from_here, n0, n);
           size_t turn = v / line * count;
           llvm::copy(add(b_.CreateAdd(k0, from_here), true, ArrayRef<IR>(next).slice(turn, count)), next.begin() + turn);
         }
