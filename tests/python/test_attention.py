@@ -51,7 +51,7 @@ def test_attention(case, dtype):
 
 
 BLOCKS = {  # queries, keys, width, width of values: with tails of tiles, groups and blocks of keys
-    "one query": (1, 300, 16, 16), "tails": (37, 161, 20, 12), "several blocks": (150, 390, 64, 64), "wide": (30, 40, 96, 128), "long": (530, 530, 8, 8),
+    "one query": (1, 300, 16, 16), "few queries": (5, 150, 36, 76), "tails": (37, 161, 20, 12), "several blocks": (150, 390, 64, 64), "wide": (30, 40, 96, 128), "long": (530, 530, 8, 8),
 }
 
 
@@ -64,12 +64,14 @@ def inputs_in_blocks(blocks, mask, dtype):
     k, v = torch.randn(2, keys, heads, width, dtype=dtype).transpose(1, 2), torch.randn(2, keys, heads, width_of_values, dtype=dtype).transpose(1, 2)
     options = {"causal": {"is_causal": True}, "grouped": {"enable_gqa": True}, "causal, scaled": {"is_causal": True, "scale": 0.05}}.get(mask, {})
     m = {"boolean": torch.rand(2, 1, length, keys) > 0.5, "per head": torch.randn(1, 4, length, keys, dtype=dtype),
-         "of keys": torch.where(torch.rand(1, keys) > 0.3, 0.0, -torch.inf).to(dtype), "rows left out": torch.rand(length, 1) > 0.5}.get(mask)
+         "of keys": torch.where(torch.rand(1, keys) > 0.3, 0.0, -torch.inf).to(dtype), "rows left out": torch.rand(length, 1) > 0.5,
+         "first keys": torch.arange(keys)[None] < 20, "last keys": torch.where(torch.arange(keys) > keys - 30, 0.0, -torch.inf).to(dtype).expand(1, 1, length, keys).contiguous(),
+         "window": (torch.arange(length)[:, None] + keys - length - torch.arange(keys)).abs() < 9}.get(mask)
     return (q, k, v, m), options
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("mask", ["none", "causal", "boolean", "per head", "of keys", "grouped"])
+@pytest.mark.parametrize("mask", ["none", "causal", "boolean", "per head", "of keys", "grouped", "first keys", "last keys", "window"])
 @pytest.mark.parametrize("blocks", BLOCKS)
 def test_attention_in_blocks(blocks, mask, dtype):
     inputs, options = inputs_in_blocks(blocks, mask, dtype)
@@ -112,7 +114,7 @@ def exact_gradients(q, k, v, m, out, g, is_causal=False, scale=None, enable_gqa=
     return [ds @ k] + [t.unflatten(1, (-1, shared)).sum(2) for t in (ds.transpose(2, 3) @ q, p.transpose(2, 3) @ g)]
 
 
-MASKS = {torch.float32: ["none", "causal, scaled", "boolean", "per head", "of keys", "rows left out", "grouped"], torch.bfloat16: ["causal, scaled", "boolean", "grouped"],
+MASKS = {torch.float32: ["none", "causal, scaled", "boolean", "per head", "of keys", "rows left out", "grouped", "first keys", "last keys", "window"], torch.bfloat16: ["causal, scaled", "boolean", "grouped"],
          torch.float16: ["causal"]}
 
 
@@ -165,9 +167,34 @@ def test_gradient_of_the_mask(blocks, mask, dtype, heads, dropout):
             torch.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize("mask", ["first keys", "window", "last keys"])
+@pytest.mark.parametrize("length", [1, 6, 300])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_keys_that_a_mask_hides_from_all_are_not_read(dtype, length, mask):
+    """In whole blocks: what a static cache holds beyond the tokens so far, what lies outside a window."""
+    keys, width = 900, 16
+    torch.manual_seed(0)
+    q, k, v = torch.randn(1, 2, length, width, dtype=dtype), *torch.randn(2, 1, 2, keys, width, dtype=dtype)
+    m = {"first keys": torch.arange(keys)[None] < 100, "window": (torch.arange(length)[:, None] + 400 - torch.arange(keys)).abs() < 5,
+         "last keys": torch.where(torch.arange(keys) >= 800, 0.0, -torch.inf).expand(length, keys)}[mask]
+    seen = (m if m.dtype == torch.bool else m == 0).reshape(-1, keys).any(0)
+    far = ~torch.nn.functional.max_pool1d(seen[None].float(), 2 * 256 + 1, 1, 256)[0].bool()  # no block reaches so far
+    assert far.sum() > 100
+
+    def gradients(device, k, v):
+        leaves = [t.to(device).requires_grad_() for t in (q.clone(), k, v)]
+        out = F.scaled_dot_product_attention(*leaves, attn_mask=m.to(device))
+        return [out.detach().cpu()] + [t.cpu() for t in torch.autograd.grad(out.float().square().sum(), leaves)]
+
+    beyond = far[:, None] & torch.ones(width, dtype=torch.bool)
+    for ours, expected in zip(gradients("cresset", k.masked_fill(beyond, torch.nan), v.masked_fill(beyond, torch.inf)), gradients("cresset", k, v)):
+        torch.testing.assert_close(ours, expected, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("cpu", ["avx2", "baseline"])
 def test_gradient_of_attention_on_other_instruction_sets(cpu):
-    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "attention_in_blocks and gradient and float32 and (tails or several) and (causal or head) or dropout and tails"]
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k",
+           "attention_in_blocks and gradient and float32 and (tails or several) and (causal or head or window) or dropout and tails or attention_in_blocks and few and not per or hides"]
     done = subprocess.run(run, env={**os.environ, "CRESSET_CPU": cpu}, capture_output=True, text=True)
     assert done.returncode == 0 and " passed" in done.stdout, done.stdout[-2000:]
 

@@ -1,14 +1,10 @@
-// aten.scaled_dot_product_attention without the matrix of scores: each block of keys is multiplied with a group of queries, and its
-// softmax is corrected as larger scores come along (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao
-// et al., "FlashAttention", 2022). Both products run on packed panels. Blocks that a causal mask hides are skipped.
+// aten.scaled_dot_product_attention and its gradient: what their operands are, and what the kernels of both emit.
+#include "cpu/attention/attention.h"
+
 #include <cmath>
 #include <limits>
-#include <numeric>
 
-#include "cpu/attention/attention.h"
 #include "cpu/emit/random.h"
-#include "cpu/emit/vector_math.h"
-#include "llvm/IR/Intrinsics.h"
 
 namespace cresset::cpu {
 
@@ -197,250 +193,73 @@ IR AttentionEmitter::score(IR product, IR head, IR row, IR n0, IR column, IR is_
   x = masked(x, head, k_.min(row, k_.i64(scores_.m - 1)), b_.CreateAdd(n0, column));
   return b_.CreateSelect(is_visible, x, llvm::ConstantFP::getInfinity(x->getType(), true));
 }
-// The mask is broadcast to [batch, heads, queries, keys]: added, or what it leaves out becomes -inf.
-IR AttentionEmitter::masked(IR score, IR head, IR row, IR column) {
-  if (!mask_) return score;
+IR AttentionEmitter::offset_in_mask(IR head, IR row, IR column) {
   auto type = shaped(mask_);
-  int lanes = s_.lanes;
   auto [batch, h] = place(head);
   IR at[] = {batch, h, row, column};
   IR offset = k_.i64(0);
   int64_t stride = 1;
   for (int64_t d = type.getRank(); d-- > 0; stride *= type.getDimSize(d))
     if (type.getDimSize(d) != 1) offset = k_.add(offset, k_.mul(at[d + 4 - type.getRank()], stride));
-  bool along_keys = type.getDimSize(type.getRank() - 1) != 1;
-  IR base = c_.buffer(mask_), x;
+  return offset;
+}
+// The mask is broadcast to [batch, heads, queries, keys]: added, or what it leaves out becomes -inf.
+IR AttentionEmitter::masked(IR score, IR head, IR row, IR column) {
+  if (!mask_) return score;
+  int lanes = s_.lanes;
+  Type type = element(mask_);
+  IR base = c_.buffer(mask_), offset = offset_in_mask(head, row, column), x;
   // A vector may reach beyond the last key: what is there is thrown away, but must not be read.
-  if (along_keys && scores_.n % lanes == 0) x = k_.load(type.getElementType(), base, offset, lanes);
-  else if (!along_keys) x = k_.splat(k_.load(type.getElementType(), base, offset, 1), lanes);
-  else if (k_.can_mask(type.getElementType())) x = k_.load_masked(type.getElementType(), base, offset, k_.mask(is_visible(column, k_.i64(scores_.n)), type.getElementType()));
+  if (mask_varies_by_key() && scores_.n % lanes == 0) x = k_.load(type, base, offset, lanes);
+  else if (!mask_varies_by_key()) x = k_.splat(k_.load(type, base, offset, 1), lanes);
+  else if (k_.can_mask(type)) x = k_.load_masked(type, base, offset, k_.mask(is_visible(column, k_.i64(scores_.n)), type));
   else {
     IR valid = b_.CreateSub(k_.i64(scores_.n - 1), column);
-    x = llvm::PoisonValue::get(k_.vector(k_.compute_type(type.getElementType()), lanes));
-    for (int i = 0; i < lanes; ++i) x = b_.CreateInsertElement(x, k_.load(type.getElementType(), base, b_.CreateAdd(offset, k_.min(k_.i64(i), valid)), 1), i);
+    x = llvm::PoisonValue::get(k_.vector(k_.compute_type(type), lanes));
+    for (int i = 0; i < lanes; ++i) x = b_.CreateInsertElement(x, k_.load(type, base, b_.CreateAdd(offset, k_.min(k_.i64(i), valid)), 1), i);
   }
-  if (type.getElementType().isInteger(1)) return b_.CreateSelect(x, score, llvm::ConstantFP::getInfinity(score->getType(), true));
+  if (type.isInteger(1)) return b_.CreateSelect(x, score, llvm::ConstantFP::getInfinity(score->getType(), true));
   return b_.CreateFAdd(score, x);
 }
 
-//===-- Forward ---------------------------------------------------------------------------------------------------===//
+//===-- Blocks that are hidden ------------------------------------------------------------------------------------===//
 
-namespace {
+bool AttentionEmitter::mask_may_hide(int64_t keys) const { return mask_ && mask_varies_by_key() && scores_.n > keys; }
 
-class ForwardEmitter : AttentionEmitter {
- public:
-  ForwardEmitter(KernelContext& c, const AttentionOperands& values, ArrayRef<HeadArray> operands)
-      : AttentionEmitter(c, values, operands[0], operands[1], operands[2], fill_tiles(operands)), sums_(product_with_rows(scores_.m, value_, s_.depth > 1 ? value_.type : scores_.type)), o_(c.k, sums_) {}
-
-  void run() {
-    // Queries of a task share the packed keys and values; few heads are split, so that all threads have work.
-    keys_ = std::min<int64_t>(round_up(scores_.n, std::max(s_.nr, s_.padded(1))), round_up(128, s_.nr));
-    tiles_ = tiles_of_group();
-    int64_t group = tiles_ * s_.mr, heads = scores_.batch, length = scores_.m;
-    rows_ = std::min<int64_t>(round_up(length, group), round_up(512, group));
-    while (heads * ceil_div(length, rows_) < 8 && rows_ > group) rows_ = round_up(rows_ / 2, group);
-    int64_t blocks = ceil_div(length, rows_), width = round_up(sums_.n, o_.nr);
-    c_.kernel.tasks = heads * blocks;
-    c_.kernel.cost = 0.25 * heads * double(length) * scores_.n * (scores_.k + sums_.n);
-    queries_at_ = reserve(rows_ * scores_.k);
-    keys_at_ = reserve(keys_ * scores_.k);
-    values_at_ = reserve(keys_ * width);
-    scores_at_ = reserve(group * keys_);
-    weights_at_ = narrow() ? reserve(group * keys_ / 2) : scores_at_;
-    sums_at_ = reserve(rows_ * width);
-    largest_at_ = reserve(rows_);
-    totals_at_ = reserve(rows_);
-    corrections_at_ = reserve(group);
-    if (s_.grid) s_.registers->configure(), o_.registers.emplace(*s_.registers);  // the same
-    k_.loop(k_.begin(), k_.end(), [&](IR task) {
-      auto at = delinearise(k_, {heads, blocks}, task);
-      block(at[0].base, k_.mul(at[1].base, rows_));
-    });
-    if (s_.grid) s_.registers->release();
+IR AttentionEmitter::row_sees(IR head, IR row, IR from, int64_t keys) {
+  Type type = element(mask_);
+  IR base = c_.buffer(mask_), first = offset_in_mask(head, row, from), any = nullptr;
+  const int64_t most = type.isInteger(1) ? 64 : s_.lanes, lanes = std::min(most, keys & -keys);
+  for (int64_t at = 0; at < keys; at += lanes) {
+    IR x = k_.load(type, base, k_.add(first, k_.i64(at)), int(lanes)), seen = x;
+    if (!type.isInteger(1)) seen = b_.CreateFCmpUNE(x, llvm::ConstantFP::getInfinity(x->getType(), true));
+    any = any ? b_.CreateOr(any, seen) : seen;
   }
+  return lanes == 1 ? any : b_.CreateOrReduce(any);
+}
+IR AttentionEmitter::some_row_sees(IR head, IR first, IR end, IR n0, int64_t keys) {
+  // At the end of all keys some of the block before are looked at, too: a block that is hidden may be multiplied.
+  IR from = k_.min(n0, k_.i64(scores_.n - keys)), last = b_.CreateSub(end, k_.i64(1)), sees = row_sees(head, last, from, keys);
+  const int64_t rows = shaped(mask_).getRank() < 2 ? 1 : shaped(mask_).getDimSize(shaped(mask_).getRank() - 2);
+  if (rows == 1) return sees;
+  return k_.unless(b_.CreateNot(sees), sees, [&] {
+    return k_.loop(first, last, 1, {b_.getFalse()}, [&](IR row, ArrayRef<IR> before) { return IRs{b_.CreateOr(before[0], row_sees(head, row, from, keys))}; })[0];
+  });
+}
 
- private:
-  // Both products, or none: they share rows and the shapes of tiles.
-  static bool fill_tiles(ArrayRef<HeadArray> operands) {
-    constexpr int64_t kLeast = 32;
-    return operands[0].width() >= kLeast && operands[2].width() >= kLeast && operands[1].length() >= kLeast && operands[2].type.isBF16();
-  }
-  // Weights are rounded to bf16, as the values are, where pairs of them are multiplied.
-  bool narrow() const { return o_.depth > 1; }
-  // As many as leave the fewest rows beyond the last query, and room in L1 beside their scores for what these are made of: with half of it full, 128 tokens take a twentieth longer.
-  int64_t tiles_of_group() const {
-    if (s_.grid) return 2;
-    constexpr int64_t kUsual = 4;  // of any tiles as many rows as dropout takes together, or a multiple
-    const int64_t unit = rows_together() / std::gcd(s_.mr, rows_together()), room = k_.target.l1 * 3 / 8 / (keys_ * s_.mr * int64_t(sizeof(float)));
-    const int64_t most = std::max(room / unit * unit, unit);
-    auto computed = [&](int64_t tiles) { return round_up(scores_.m, tiles * s_.mr); };
-    int64_t best = std::min(most, kUsual);
-    for (int64_t tiles = most; tiles > 0; tiles -= unit)
-      if (computed(tiles) < computed(best)) best = tiles;
-    return best;
-  }
-
-  void block(IR head, IR m0) {
-    int64_t group = tiles_ * s_.mr;
-    IR rows = k_.min(k_.i64(rows_), b_.CreateSub(k_.i64(scores_.m), m0));
-    k_.loop(k_.i64(0), rows, s_.mr, [&](IR m) {
-      s_.pack_a(head, b_.CreateAdd(m0, m), k_.i64(0), k_.i64(scores_.k), scratch(queries_at_, k_.mul(m, scores_.k)));
-    });
-    if (!is_one_block())
-      k_.loop(k_.i64(0), k_.i64(rows_), [&](IR i) {
-        store(f32(std::numeric_limits<float>::lowest()), scratch(largest_at_, i));
-        store(f32(0), scratch(totals_at_, i));
-      });
-    IR keys = causal_ ? k_.min(k_.i64(scores_.n), b_.CreateAdd(m0, rows)) : k_.i64(scores_.n);
-    k_.loop(k_.i64(0), keys, keys_, [&](IR n0) {
-      IR count = k_.min(k_.i64(keys_), b_.CreateSub(k_.i64(scores_.n), n0));
-      s_.pack_b(head, n0, count, k_.i64(0), k_.i64(scores_.k), [&](IR n) { return scratch(keys_at_, k_.mul(n, scores_.k)); });
-      o_.pack_b(head, k_.i64(0), k_.i64(sums_.n), n0, count, [&](IR n) { return scratch(values_at_, k_.mul(n, keys_)); });
-      k_.loop(k_.i64(0), rows, group, [&](IR m) {
-        IR last = b_.CreateAdd(b_.CreateAdd(m0, m), k_.i64(group - 1));
-        IR seen = causal_ ? k_.min(count, b_.CreateAdd(b_.CreateSub(last, n0), k_.i64(1))) : count;
-        k_.when(b_.CreateICmpSGT(seen, k_.i64(0)), [&] {
-          multiply_widths(s_, scores_.k, queries_at_, m, group, keys_at_, seen, scores_at_, keys_);
-          softmax(head, m0, m, n0, seen);
-          add_values(m, seen, b_.CreateICmpEQ(n0, k_.i64(0)));
-        });
-      });
-    });
-    finish(head, m0, rows);
-  }
-
-  // Scores to weights; the sums so far are to be multiplied by what is left in `corrections`.
-  void softmax(IR head, IR m0, IR m, IR n0, IR seen) {
-    int lanes = s_.lanes;
-    auto* vector = k_.vector(b_.getFloatTy(), lanes);
-    IR width = b_.CreateAnd(b_.CreateAdd(seen, k_.i64(lanes - 1)), k_.i64(-int64_t(lanes)));
-    IR none = llvm::Constant::getNullValue(vector), weights = scratch(weights_at_, k_.i64(0));
-    k_.loop(k_.i64(0), k_.i64(tiles_ * s_.mr), rows_at_once(), [&](IR first) {
-      // What there is of each row is folded, and computed further, for all of them as one vector.
-      IR states = b_.CreateAdd(m, first), before = is_one_block() ? nullptr : load(scratch(largest_at_, states), int(rows_at_once()));
-      IRs largest, totals;
-      for (int64_t r = 0; r < rows_at_once(); ++r) {
-        IR i = k_.add(first, k_.i64(r)), row = b_.CreateAdd(b_.CreateAdd(m0, m), i), begin = k_.mul(i, keys_), visible = visible_keys(row, n0, seen);
-        largest.push_back(k_.loop(k_.i64(0), width, lanes, {k_.splat(f32(std::numeric_limits<float>::lowest()), lanes)}, [&](IR j, ArrayRef<IR> carried) {
-          IR address = scratch(scores_at_, b_.CreateAdd(begin, j));
-          IR x = score(load(address, lanes), head, row, n0, j, is_visible(j, visible));
-          store(x, address);
-          return IRs{b_.CreateSelect(b_.CreateFCmpULE(x, carried[0]), carried[0], x)};
-        })[0]);
-      }
-      auto larger = [&](IR x, IR y) { return b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y); };
-      IR now = k_.fold_each(largest, lanes, larger);
-      if (before) now = larger(now, before);
-      store(now, scratch(largest_at_, states));
-      // What dropout leaves out is in the total all the same.
-      for (int64_t from = 0; from < rows_at_once(); from += rows_together())
-        totals.append(k_.loop(k_.i64(0), width, lanes, IRs(rows_together(), none), [&](IR j, ArrayRef<IR> carried) {
-          IR here = k_.add(first, k_.i64(from));
-          auto keep = kept(head, b_.CreateAdd(b_.CreateAdd(m0, m), here), n0, j);
-          IRs sums;
-          for (int64_t r = 0; r < rows_together(); ++r) {
-            IR at = b_.CreateAdd(k_.mul(k_.add(here, k_.i64(r)), keys_), j);
-            IR weight = emit_exp_at_most_zero(k_, b_.CreateFSub(load(scratch(scores_at_, at), lanes), k_.splat(load(scratch(largest_at_, k_.add(states, k_.i64(from + r))), 1), lanes)));
-            IR used = keep[r] ? b_.CreateSelect(keep[r], weight, none) : weight;
-            k_.store(sums_.a_type, k_.round(sums_.a_type, used, true), weights, at, lanes);
-            sums.push_back(b_.CreateFAdd(carried[r], weight));
-          }
-          return sums;
-        }));
-      IR end = b_.CreateAnd(b_.CreateAdd(seen, k_.i64(o_.padded(1) - 1)), k_.i64(-o_.padded(1)));
-      for (int64_t r = 0; o_.grid && r < rows_at_once(); ++r)
-        k_.loop(width, end, lanes, [&](IR j) { k_.store(sums_.a_type, none, weights, b_.CreateAdd(k_.mul(k_.add(first, k_.i64(r)), keys_), j), lanes); });
-      IR total = k_.fold_each(totals, lanes, [&](IR x, IR y) { return b_.CreateFAdd(x, y); });
-      if (before) {
-        IR correction = emit_exp_at_most_zero(k_, b_.CreateFSub(before, now));
-        store(correction, scratch(corrections_at_, first));
-        total = b_.CreateFAdd(b_.CreateFMul(load(scratch(totals_at_, states), int(rows_at_once())), correction), total);
-      }
-      store(total, scratch(totals_at_, states));
-    });
-  }
-  int64_t rows_at_once() const {
-    int64_t rows = seed_ ? rows_together() : s_.lanes;  // random bits are enough code
-    while (tiles_ * s_.mr % rows) rows /= 2;
-    return std::max(rows, rows_together());
-  }
-  // Then no sums have to be corrected.
-  bool is_one_block() const { return scores_.n <= keys_; }
-  // sums = sums * correction + weights · values
-  void add_values(IR m, IR seen, IR first) {
-    if (o_.grid) return add_values_by_tiles(m, seen, first);
-    k_.loop(k_.i64(0), k_.i64(sums_.n), o_.nr, [&](IR n) {
-      k_.loop(k_.i64(0), k_.i64(tiles_ * o_.mr), o_.mr, [&](IR t) {
-        auto sum_at = [&](int64_t i, int v) {
-          return scratch(sums_at_, b_.CreateAdd(b_.CreateAdd(k_.mul(n, rows_), k_.mul(k_.add(b_.CreateAdd(m, t), k_.i64(i)), o_.nr)), k_.i64(v * o_.lanes)));
-        };
-        auto weight = [&](int64_t i, IR k) { return scratch(weights_at_, b_.CreateAdd(k_.mul(k_.add(t, k_.i64(i)), keys_ / o_.depth), k)); };
-        IRs tile = o_.multiply(weight, scratch(values_at_, k_.mul(n, keys_)), seen, o_.zeros());
-        auto write = [&](bool add) {
-          for (int64_t i = 0; i < o_.mr; ++i) {
-            IR correction = add ? k_.splat(load(scratch(corrections_at_, k_.add(t, k_.i64(i))), 1), o_.lanes) : nullptr;
-            for (int v = 0; v < o_.vectors; ++v) {
-              IR x = tile[i * o_.vectors + v];
-              if (add) x = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {x->getType()}, {load(sum_at(i, v), o_.lanes), correction, x});
-              store(x, sum_at(i, v));
-            }
-          }
-        };
-        k_.either(is_one_block() ? b_.getTrue() : first, [&] { write(false); }, [&] { write(true); });
-      });
-    });
-  }
-
-  void add_values_by_tiles(IR m, IR seen, IR first) {
-    k_.loop(k_.i64(0), k_.i64(sums_.n), o_.nr, [&](IR n) {
-      auto sum_at = [&](IR i) { return scratch(sums_at_, b_.CreateAdd(k_.mul(n, rows_), k_.mul(b_.CreateAdd(m, i), o_.nr))); };
-      k_.when(b_.CreateNot(first), [&] {
-        k_.loop(k_.i64(0), k_.i64(tiles_ * o_.mr), [&](IR i) {
-          IR correction = k_.splat(load(scratch(corrections_at_, i), 1), o_.lanes);
-          for (int v = 0; v < o_.vectors; ++v) {
-            IR address = o_.vector_at(sum_at(i), k_.i64(0), v);
-            store(b_.CreateFMul(load(address, o_.lanes), correction), address);
-          }
-        });
-      });
-      k_.loop(k_.i64(0), k_.i64(tiles_ * o_.mr), o_.mr, [&](IR t) {
-        auto weights = o_.rows_as_tiles(scratch(weights_at_, k_.mul(t, keys_ / 2)), keys_ * 2);
-        o_.multiply_tiles(weights, scratch(values_at_, k_.mul(n, keys_)), seen, sum_at(t), o_.nr * 4, b_.CreateNot(first));
-      });
-    });
-  }
-
-  void finish(IR head, IR m0, IR rows) {
-    Value out = c_.fusion.product->getResult(0), logarithm = c_.fusion.product->getResult(1);
-    auto row = [&](IR i) { return k_.add(k_.mul(head, scores_.m), b_.CreateAdd(m0, i)); };
-    k_.along(rows, s_.lanes, [&](IR i, int lanes) {
-      IR total = load(scratch(totals_at_, i), lanes), one = k_.splat(f32(1), lanes);
-      total = b_.CreateSelect(b_.CreateFCmpOEQ(total, k_.splat(f32(0), lanes)), one, total);  // a row that is masked out as a whole
-      k_.store(element(logarithm), b_.CreateFAdd(emit_log(k_, total), load(scratch(largest_at_, i), lanes)), c_.buffer(logarithm), row(i), lanes);
-      store(b_.CreateFDiv(k_.splat(f32(kept_scale()), lanes), total), scratch(totals_at_, i));
-    });
-    k_.loop(k_.i64(0), rows, [&](IR i) {
-      k_.along(k_.i64(sums_.n), o_.lanes, [&](IR n, int lanes) {
-        IR sum = b_.CreateFMul(load(sums(o_, sums_at_, rows_, i, n), lanes), k_.splat(load(scratch(totals_at_, i), 1), lanes));
-        k_.store(element(out), sum, c_.buffer(out), k_.add(k_.mul(row(i), sums_.n), n), lanes);
-      });
-    });
-  }
-
-  MatmulSpec sums_;
-  Panels o_;
-  int64_t rows_ = 0, keys_ = 0, tiles_ = 0;  // queries of a task, keys of a block, tiles of queries that a panel of keys is used for while it is in L1
-  int64_t queries_at_ = 0, keys_at_ = 0, values_at_ = 0, scores_at_ = 0, weights_at_ = 0, sums_at_ = 0, largest_at_ = 0, totals_at_ = 0, corrections_at_ = 0;  // places in scratch
-};
-
-}  // namespace
-
-llvm::Error emit_attention(KernelContext& c) {
-  auto values = *attention_operands(cast<CompositeOp>(c.fusion.product));
-  auto operands = head_arrays(c, {values.query, values.key, values.value});
-  if (!operands) return operands.takeError();
-  ForwardEmitter(c, values, *operands).run();
-  return llvm::Error::success();
+void AttentionEmitter::groups_that_see(const Block& block, const std::function<void()>& prepare, const std::function<void(IR m, IR here, IR seen)>& body) {
+  const bool looks = mask_may_hide(block.keys);
+  if (!looks) prepare();
+  k_.loop(k_.i64(0), block.rows, block.group, {b_.getFalse()}, [&](IR m, ArrayRef<IR> prepared) {
+    IR here = k_.min(k_.i64(block.group), b_.CreateSub(block.rows, m)), first = b_.CreateAdd(block.m0, m), end = b_.CreateAdd(first, here);
+    IR seen = causal_ ? k_.min(block.count, b_.CreateSub(end, block.n0)) : block.count, sees = b_.CreateICmpSGT(seen, k_.i64(0));
+    if (looks) {
+      sees = b_.CreateAnd(sees, some_row_sees(block.head, first, end, block.n0, block.keys));
+      k_.when(b_.CreateAnd(sees, b_.CreateNot(prepared[0])), prepare);
+    }
+    k_.when(sees, [&] { body(m, here, seen); });
+    return IRs{b_.CreateOr(prepared[0], sees)};
+  });
 }
 
 }  // namespace cresset::cpu

@@ -67,6 +67,17 @@ class AttentionEmitter {
   /// Packed rows from m to m + group times the `seen` packed columns, to [row - m][pitch].
   void multiply_widths(Panels& p, int64_t width, int64_t rows_at, IR m, int64_t group, int64_t columns_at, IR seen, int64_t to, int64_t pitch);
 
+  /// Keys [n0, n0 + count) and the queries [m0, m0 + rows) of a head, in groups.
+  struct Block {
+    IR head, m0, rows, n0, count;
+    int64_t group, keys;  ///< queries of a group, keys of any block but the last one
+  };
+  /// Calls `body` for the groups of which some query sees a key of the block: where it begins, counted from m0, how many queries it has, and after how many keys causality lets none of them see more.
+  /// Blocks that the mask hides are left out; `prepare` comes before the first group.
+  void groups_that_see(const Block& block, const std::function<void()>& prepare, const std::function<void(IR m, IR here, IR seen)>& body);
+  /// Whether blocks of so many keys are looked up in the mask.
+  bool mask_may_hide(int64_t keys) const;
+
   /// How many keys from n0 on the query sees of the first `seen` ones.
   IR visible_keys(IR row, IR n0, IR seen);
   /// Whether the column, counted from n0, is one of them, lane by lane.
@@ -97,6 +108,10 @@ class AttentionEmitter {
  private:
   std::pair<IR, IR> place(IR head);
   IR masked(IR score, IR head, IR row, IR column);
+  bool mask_varies_by_key() const { return mlir::cast<mlir::RankedTensorType>(mask_.getType()).getShape().back() != 1; }
+  IR offset_in_mask(IR head, IR row, IR column);
+  IR row_sees(IR head, IR row, IR from, int64_t keys);
+  IR some_row_sees(IR head, IR first, IR end, IR n0, int64_t keys);
 };
 
 }  // namespace cresset::cpu

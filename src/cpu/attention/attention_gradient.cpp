@@ -103,33 +103,31 @@ class GradientEmitter : AttentionEmitter {
   void some_queries(IR head, IR m0, IR rows) {
     pack_queries(head, m0, rows);
     if (mask_) k_.when(is_rounded(rows), [&] { find_factors(head, m0, rows); });
-    k_.loop(k_.i64(0), keys_seen(m0, rows), keys_, [&](IR n0) {
-      IR count = pack_keys(head, n0), zero = k_.i64(0);
-      g_.pack_b(head, n0, count, zero, k_.i64(weight_gradients_.k), [&](IR n) { return scratch(values_at_, k_.mul(n, weight_gradients_.k)); });
-      dq_.pack_b(head, zero, k_.i64(query_sums_.n), n0, count, [&](IR n) { return scratch(key_rows_at_, k_.mul(n, keys_)); });
-      k_.loop(zero, rows, group_, [&](IR m) {
-        IR here = k_.min(k_.i64(group_), b_.CreateSub(rows, m)), seen = keys_seen(m0, m, here, n0, count);
-        k_.when(b_.CreateICmpSGT(seen, zero), [&] {
-          multiply_widths(s_, scores_.k, queries_at_, m, group_, keys_at_, seen, weights_at_, pitch_);
-          multiply_widths(g_, weight_gradients_.k, gradients_at_, m, group_, values_at_, seen, weight_gradients_at_, pitch_);
-          weights(head, m0, m, here, n0, seen);
-          add_to_keys(dv_, weights_at_, gradient_rows_at_, value_sums_at_, m, here, n0, seen);
-          add_to_keys(dk_, weight_gradients_at_, query_rows_at_, key_sums_at_, m, here, n0, seen);
-          add_to_queries(m, here, seen);
-        });
+    each_block(head, m0, rows, [&](const Block& block) {
+      IR zero = k_.i64(0), n0 = block.n0, count = block.count;
+      auto pack = [&] {
+        pack_keys(block);
+        g_.pack_b(head, n0, count, zero, k_.i64(weight_gradients_.k), [&](IR n) { return scratch(values_at_, k_.mul(n, weight_gradients_.k)); });
+        dq_.pack_b(head, zero, k_.i64(query_sums_.n), n0, count, [&](IR n) { return scratch(key_rows_at_, k_.mul(n, keys_)); });
+      };
+      groups_that_see(block, pack, [&](IR m, IR here, IR seen) {
+        multiply_widths(s_, scores_.k, queries_at_, m, group_, keys_at_, seen, weights_at_, pitch_);
+        multiply_widths(g_, weight_gradients_.k, gradients_at_, m, group_, values_at_, seen, weight_gradients_at_, pitch_);
+        weights(head, m0, m, here, n0, seen);
+        add_to_keys(dv_, weights_at_, gradient_rows_at_, value_sums_at_, m, here, n0, seen);
+        add_to_keys(dk_, weight_gradients_at_, query_rows_at_, key_sums_at_, m, here, n0, seen);
+        add_to_queries(m, here, seen);
       });
     });
     write(0, head, m0, rows, dq_, query_sums_at_, rows_);
   }
 
-  // Keys that some of the rows from m0 on see, and how many of a block's `count` from n0 on those of a group do.
-  IR keys_seen(IR m0, IR rows) { return causal_ ? k_.min(k_.i64(scores_.n), b_.CreateAdd(m0, rows)) : k_.i64(scores_.n); }
-  IR keys_seen(IR m0, IR m, IR here, IR n0, IR count) { return causal_ ? k_.min(count, b_.CreateSub(b_.CreateAdd(b_.CreateAdd(m0, m), here), n0)) : count; }
-  // The block of keys from n0 on; how many there are.
-  IR pack_keys(IR head, IR n0) {
-    IR count = k_.min(k_.i64(keys_), b_.CreateSub(k_.i64(scores_.n), n0));
-    s_.pack_b(head, n0, count, k_.i64(0), k_.i64(scores_.k), [&](IR n) { return scratch(keys_at_, k_.mul(n, scores_.k)); });
-    return count;
+  void each_block(IR head, IR m0, IR rows, const std::function<void(const Block& block)>& body) {
+    IR all = k_.i64(scores_.n), seen = causal_ ? k_.min(all, b_.CreateAdd(m0, rows)) : all;
+    k_.loop(k_.i64(0), seen, keys_, [&](IR n0) { body({head, m0, rows, n0, k_.min(k_.i64(keys_), b_.CreateSub(all, n0)), group_, keys_}); });
+  }
+  void pack_keys(const Block& block) {
+    s_.pack_b(block.head, block.n0, block.count, k_.i64(0), k_.i64(scores_.k), [&](IR n) { return scratch(keys_at_, k_.mul(n, scores_.k)); });
   }
 
   // Whether logsumexp is so large in some row that rounding it shows: by 2^-14 and more.
@@ -142,14 +140,10 @@ class GradientEmitter : AttentionEmitter {
   // What the weights of each row are to be multiplied by, so that their sum is 1; 1 where all of them are 0.
   void find_factors(IR head, IR m0, IR rows) {
     clear(factors_at_, rows_);
-    k_.loop(k_.i64(0), keys_seen(m0, rows), keys_, [&](IR n0) {
-      IR count = pack_keys(head, n0);
-      k_.loop(k_.i64(0), rows, group_, [&](IR m) {
-        IR here = k_.min(k_.i64(group_), b_.CreateSub(rows, m)), seen = keys_seen(m0, m, here, n0, count);
-        k_.when(b_.CreateICmpSGT(seen, k_.i64(0)), [&] {
-          multiply_widths(s_, scores_.k, queries_at_, m, group_, keys_at_, seen, weights_at_, pitch_);
-          k_.loop(k_.i64(0), here, [&](IR i) { add_to_factor(head, m0, b_.CreateAdd(m, i), i, n0, seen); });
-        });
+    each_block(head, m0, rows, [&](const Block& block) {
+      groups_that_see(block, [&] { pack_keys(block); }, [&](IR m, IR here, IR seen) {
+        multiply_widths(s_, scores_.k, queries_at_, m, group_, keys_at_, seen, weights_at_, pitch_);
+        k_.loop(k_.i64(0), here, [&](IR i) { add_to_factor(head, m0, b_.CreateAdd(m, i), i, block.n0, seen); });
       });
     });
     k_.loop(k_.i64(0), rows, [&](IR i) {
