@@ -99,7 +99,8 @@ Tensors run_compiled(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs, llvm:
   for (const Tensor& v : inputs) input_bytes.push_back(cresset::interpreter::to_memory(v));
   for (const auto& port : program->outputs()) output_bytes.emplace_back(std::max<size_t>(port.bytes, 1));
   for (auto& v : input_bytes) v.resize(std::max<size_t>(v.size(), 1)), in.push_back(v.data());
-  for (auto& v : output_bytes) out.push_back(v.data());
+  // A result is written over the input that is donated to it, as on the device.
+  for (auto [port, v] : llvm::zip(program->outputs(), output_bytes)) out.push_back(port.aliased < 0 ? v.data() : in[port.aliased]);
   double best = 1e30;
   for (int i = 0; i < repeat; ++i) {
     auto start = std::chrono::steady_clock::now();
@@ -107,8 +108,7 @@ Tensors run_compiled(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs, llvm:
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   Tensors outputs;
-  for (auto [type, bytes] : llvm::zip_equal(types, output_bytes))
-    outputs.push_back(cresset::interpreter::from_memory(llvm::cast<mlir::RankedTensorType>(type), bytes.data()));
+  for (auto [type, bytes] : llvm::zip_equal(types, out)) outputs.push_back(cresset::interpreter::from_memory(llvm::cast<mlir::RankedTensorType>(type), static_cast<const char*>(bytes)));
   if (repeat > 1) llvm::outs() << llvm::format("%.3f ms\n", best * 1e3);
   return outputs;
 }

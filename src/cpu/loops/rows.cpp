@@ -331,10 +331,11 @@ class RowsEmitter {
     });
     for (auto& [v, place] : kept_)
       if (place.first == w) store_kept(v, e.emit(v, here), visit, column, lanes);
-    for (Value v : walk.stores) {
-      Indices i = shaped(v).getRank() == 0 ? Indices() : here;
-      k_.store(element(v), e.emit(v, i), c_.buffer(v), e.offset(shaped(v).getShape(), i).base, lanes, lanes > 1 && past_caches_.contains(v));
-    }
+    // One may be written where another one's input lies: all of them are read for before.
+    auto place_of = [&](Value v) { return shaped(v).getRank() == 0 ? Indices() : here; };
+    IRs stored = llvm::map_to_vector(walk.stores, [&](Value v) { return e.emit(v, place_of(v)); });
+    for (auto [v, x] : llvm::zip(walk.stores, stored))
+      k_.store(element(v), x, c_.buffer(v), e.offset(shaped(v).getShape(), place_of(v)).base, lanes, lanes > 1 && past_caches_.contains(v));
     for (ReduceOp r : walk.reductions) {
       Operation* reducer = simple_reducer(r.getBody().front());
       IR sum = carried[next.size()], x = e.emit(r.getInputs()[0], here);

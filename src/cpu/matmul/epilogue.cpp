@@ -20,7 +20,9 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
     bool computed_here = v.getDefiningOp() && c.fusion.roles.contains(v.getDefiningOp());
     return c.slots.has(v) && !computed_here ? e.load(v, c.buffer(v), i) : nullptr;
   });
-  for (Value v : c.fusion.outputs) k.store(element(v), e.emit(v, at), c.buffer(v), e.offset(space, at).base, lanes);
+  // One may be written where another one's input lies: all of them are read for before.
+  IRs values = llvm::map_to_vector(c.fusion.outputs, [&](Value v) { return e.emit(v, at); });
+  for (auto [v, x] : llvm::zip(c.fusion.outputs, values)) k.store(element(v), x, c.buffer(v), e.offset(space, at).base, lanes);
 }
 
 void prefetch_epilogue(KernelContext& c, IR row, IR column, bool to_write) {
