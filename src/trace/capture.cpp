@@ -136,7 +136,8 @@ static bool is_constant(const Value& v) {
     work.pop_back();
     if (!seen.insert(node).second) continue;
     if ((is_input_of_capture(*node) && !llvm::is_contained(capture().known, node->buffer())) || is_random(*node)) return false;
-    for (const Value& operand : node->operands()) work.push_back(operand.node.get());
+    for (const Value& operand : node->operands())
+      if (operand) work.push_back(operand.node.get());
   }
   return true;
 }

@@ -402,6 +402,18 @@ def test_what_is_made_within_is_made_on_the_device():
     assert not traced_by_aot_autograd() and not fallbacks()
 
 
+def test_a_gradient_that_reads_a_value():
+    """Which of prod's gradients it is depends on the number of zeros; what leads there, a norm without a weight, has operands that are absent."""
+    def f(x):
+        y = F.group_norm(x, 1) / 2
+        return y * y.prod(2, keepdim=True)
+
+    x = torch.randn(2, 4, 6, requires_grad=True)
+    expected, actual = (torch.autograd.grad(function(x).square().sum(), x)[0] for function in (f, compiled(f)))
+    torch.testing.assert_close(actual, expected)
+    assert traced_by_aot_autograd() == 1
+
+
 @pytest.mark.parametrize("training", [False, True])
 def test_autocast_inside_and_outside(training):
     model, x = Block(), torch.randn(4, 32)
