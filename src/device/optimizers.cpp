@@ -1,5 +1,5 @@
 // Fused optimizers: one operator, and one composite, for each parameter, recorded like any other. So they fuse with the backward
-// that makes the gradients, and the learning rate, a number or a tensor, is an input of the program.
+// that makes the gradients, and the learning rate, a number or a tensor, is an input of the program. And what GradScaler does between the two.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -87,6 +87,45 @@ void fused_sgd(at::TensorList self, at::TensorList grads, at::TensorList buffers
   }
 }
 
+template <class Rate>
+void fused_adagrad(at::TensorList self, at::TensorList grads, at::TensorList state_sums, at::TensorList state_steps, Rate lr, double lr_decay, double weight_decay, double eps, bool maximize,
+                   const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+  trace::Value rate = rate_of(lr);
+  bool scaled = grad_scale && grad_scale->defined();
+  for (size_t i = 0; i < self.size(); ++i) {
+    trace::Recorder r(op::_fused_adagrad, true);
+    for (auto [list, name] : {std::pair(self, "self"), std::pair(grads, "grads"), std::pair(state_sums, "state_sums"), std::pair(state_steps, "state_steps")}) r.tensors(one(list, i), name);
+    r.number(rate);
+    for (double number : {lr_decay, weight_decay, eps}) r.attribute(trace::Attribute(number));
+    r.attribute(trace::Attribute(maximize));
+    r.tensor(grad_scale, "grad_scale");
+    r.tensor(found_inf, "found_inf");
+    r.infer_layouts([&] {
+      using shapes::like;
+      return shapes::Layouts{like(self[i]), scaled ? like(grads[i]) : shapes::undefined(), like(state_sums[i]), shapes::undefined()};
+    });
+    r.write(self[i], 0);
+    if (scaled) r.write(grads[i], 1);
+    r.write(state_sums[i], 2);
+  }
+}
+
+// found_inf becomes 1 if a gradient is not finite; each is multiplied by inv_scale, in f32 at least: of a scale of 65536 f16 would keep few digits.
+void unscale_and_check(at::TensorList grads, at::Tensor& found_inf, const at::Tensor& inv_scale) {
+  for (const at::Tensor& g : grads) {
+    found_inf.copy_(at::maximum(found_inf, at::isfinite(g).logical_not().any().to(found_inf.scalar_type())));
+    g.copy_(g.to(at::promote_types(g.scalar_type(), inv_scale.scalar_type())) * inv_scale);
+  }
+}
+
+// After an overflow the scale backs off; after `interval` steps without one it grows, unless it would not be finite.
+at::Tensor& update_scale(at::Tensor& scale, at::Tensor& growth_tracker, const at::Tensor& found_inf, double growth, double backoff, int64_t interval) {
+  at::Tensor found = found_inf.ne(0), steps = growth_tracker + 1, full = steps.eq(interval), larger = scale * growth;
+  at::Tensor next = at::where(found, scale * backoff, at::where(full.logical_and(at::isfinite(larger)), larger, scale));
+  growth_tracker.copy_(steps.masked_fill(found.logical_or(full), 0));
+  return scale.copy_(next);
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_fused_adamw_", TORCH_FN((&fused_adam<op::_fused_adamw, double>)));
   m.impl("_fused_adamw_.tensor_lr", TORCH_FN((&fused_adam<op::_fused_adamw, const at::Tensor&>)));
@@ -94,6 +133,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_fused_adam_.tensor_lr", TORCH_FN((&fused_adam<op::_fused_adam, const at::Tensor&>)));
   m.impl("_fused_sgd_", TORCH_FN((&fused_sgd<double>)));
   m.impl("_fused_sgd_.tensor_lr", TORCH_FN((&fused_sgd<const at::Tensor&>)));
+  m.impl("_fused_adagrad_", TORCH_FN((&fused_adagrad<double>)));
+  m.impl("_fused_adagrad_.tensor_lr", TORCH_FN((&fused_adagrad<const at::Tensor&>)));
+  m.impl("_amp_foreach_non_finite_check_and_unscale_", TORCH_FN(unscale_and_check));
+  m.impl("_amp_update_scale_", TORCH_FN(update_scale));
 }
 
 }  // namespace

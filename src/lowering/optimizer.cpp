@@ -86,4 +86,16 @@ Values _fused_sgd(Builder& b, Tensors self, Tensors grads, Tensors momentum_buff
   return {u.result(p, self[0], 0), u.unscaled(grads[0]), u.result(moved, before, 2)};
 }
 
+// Duchi, Hazan and Singer, "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization" (2011), with a rate that may decay. Results: parameter, gradient (if it was scaled), sum of squares;
+// the steps stay as they are.
+Values _fused_adagrad(Builder& b, Tensors self, Tensors grads, Tensors state_sums, Tensors state_steps, Scalar lr, double lr_decay, double weight_decay, double eps, bool maximize,
+                      Value grad_scale, Value found_inf) {
+  Update u(b, self[0], grads[0], maximize, grad_scale, found_inf);
+  if (weight_decay != 0) u.decay(weight_decay);
+  Value g = u.gradient(), sum = b.add(u.state(state_sums[0]), b.mul(g, g)), rate = u.f64(lr);
+  if (lr_decay != 0) rate = b.div(rate, b.add(b.mul(b.add(b.convert(b.reshape(state_steps[0], {}), b.ops.getF64Type()), -1), lr_decay), 1));
+  Value p = b.sub(u.parameter(), b.div(b.mul(g, u.everywhere(rate)), b.add(b.sqrt(sum), eps)));
+  return {u.result(p, self[0], 0), u.unscaled(grads[0]), u.result(sum, state_sums[0], 2), {}};
+}
+
 }  // namespace cresset::lowering::aten

@@ -225,6 +225,10 @@ def sgd(p, g, buffer, options):
     torch._fused_sgd_(p, g, buffer if options["momentum"] else [], **options)
 
 
+def adagrad(p, g, total, count, options):
+    torch._fused_adagrad_(p, g, total, count, **{"lr": LEARNING_RATE, "lr_decay": 0.0, "weight_decay": 0.1, "eps": 1e-6, "maximize": False} | options)
+
+
 ADAM = ({}, {"amsgrad": True}, {"maximize": True, "weight_decay": 0.0})
 
 def layers(dtype):
@@ -297,6 +301,7 @@ CASES = {
     "aten.fused_adam": optimizer(adam(torch._fused_adam_), 3, *ADAM),
     "aten.fused_adamw": optimizer(adam(torch._fused_adamw_), 3, *ADAM),
     "aten.fused_sgd": optimizer(sgd, 1, {}, {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True}, {"momentum": 0.9, "dampening": 0.1, "maximize": True}, counted=False),
+    "aten.fused_adagrad": optimizer(adagrad, 1, {}, {"lr_decay": 0.5}, {"maximize": True, "weight_decay": 0.0}),
 }
 # PyTorch's samples have ties, whose order is not defined, or running statistics with gradients, or which are moved, or numbers in tensors that are read.
 ONLY_OURS = {"aten.ctc_loss", "aten.topk", "aten.sort", "aten.argmax", "aten.argmin", "aten.cumprod", "aten.batch_norm", "aten.instance_norm"}

@@ -45,7 +45,7 @@ def wanted(name):
 
 def test_every_composite_has_cases():
     gradients = {entry.get("backward") for entry in CATALOGUE.values()}
-    optimizers = {"aten.fused_adam", "aten.fused_adamw", "aten.fused_sgd"}  # tests/python/test_families.py
+    optimizers = {"aten.fused_adam", "aten.fused_adamw", "aten.fused_sgd", "aten.fused_adagrad"}  # tests/python/test_families.py
     assert set(CATALOGUE) == set(CASES) | gradients - {None} | optimizers
 
 

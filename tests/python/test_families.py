@@ -48,6 +48,7 @@ OPTIMIZERS = {
     "sgd": lambda p, lr: torch.optim.SGD(p, lr=lr, fused=True, weight_decay=0.1),
     "momentum": lambda p, lr: torch.optim.SGD(p, lr=lr, fused=True, momentum=0.9, dampening=0.1),
     "nesterov": lambda p, lr: torch.optim.SGD(p, lr=lr, fused=True, momentum=0.9, nesterov=True),
+    "adagrad": lambda p, lr: torch.optim.Adagrad(p, lr=lr, fused=True, lr_decay=0.5, weight_decay=0.1, maximize=True),
 }
 
 
@@ -74,7 +75,34 @@ def test_fused_optimizer(name, found_inf):
     assert found_inf != 1 or torch.equal(expected, start)
 
 
-@pytest.mark.parametrize("name", ["adamw", "adam", "sgd"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("fused", [False, True])
+def test_gradient_scaler(fused, dtype):
+    """Three steps, the second of which overflows; then the scale grows after one without. Autocast's own arithmetic is tested elsewhere."""
+    start, gradients = torch.randn(64), [torch.randn(64), torch.full((64,), torch.inf), torch.randn(64)]
+
+    def train(device):
+        p = start.clone().to(device).requires_grad_()
+        optimizer, scaler = torch.optim.SGD([p], 0.1, fused=fused), torch.amp.GradScaler(device, init_scale=1024.0, growth_interval=1)
+        states = []
+        for g in gradients:
+            optimizer.zero_grad()
+            scaler.scale((p.to(dtype) * g.to(device, dtype)).sum()).backward()
+            if not fused:
+                scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+            states += [p.detach().cpu().clone(), torch.tensor(scaler.get_scale())]
+        return states
+
+    expected = train("cpu")
+    torch_cresset.reset_counters()
+    for actual, e in zip(train("cresset"), expected):
+        torch.testing.assert_close(actual, e)
+    assert [s.item() for s in expected[1::2]] == [2048.0, 1024.0, 2048.0] and not fallbacks()
+
+
+@pytest.mark.parametrize("name", ["adamw", "adam", "sgd", "adagrad"])
 def test_fused_optimizer_with_a_tensor_as_learning_rate(name):
     start, gradient = torch.randn(64), torch.randn(64)
     results = []
