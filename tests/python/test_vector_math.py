@@ -141,6 +141,17 @@ def test_error_of_powers(name):
     torch.testing.assert_close(power[~finite], rounded[~finite], equal_nan=True)
 
 
+def test_functions_stay_within_their_bounds():
+    """What is left of 1 may be a logarithm's argument: by no unit of the last place is an error function above 1, or a gelu of negative numbers positive."""
+    x = torch.arange(0x3F000000, 0x41800000, 9, dtype=torch.int32).view(torch.float32)  # 0.5 to 16
+    x = torch.cat([x, -x]).to("cresset")
+    for function in (torch.erf, torch.tanh):
+        assert function(x).abs().max() <= 1
+    for function in (torch.erfc, torch.sigmoid, torch.special.ndtr):
+        assert function(x).min() >= 0
+    assert torch.nn.functional.gelu(-x.abs()).max() <= 0 and torch.nn.functional.gelu(-x.abs(), approximate="tanh").max() <= 0
+
+
 def test_gelu_of_tanh_keeps_its_digits():
     """Where tanh is near -1, 1 + tanh(u) has none left; 2 logistic(2u), which it is compiled to, has all."""
     x = torch.linspace(-6, 6, 100_001)

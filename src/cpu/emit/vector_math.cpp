@@ -216,13 +216,14 @@ IR emit_erf(KernelEmitter& k, IR x) {
   if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("erf", x);
   Float f{k, x->getType()};
   auto& b = k.b;
+  // Also one of Eigen's (generic_fast_erf_float of 3.4). From 3.6 on it may be an ULP or more above 1, which no error function is: what is left of 1 may be a logarithm's argument.
   IR c = f.clamp(x, -4.0, 4.0);
   IR z = b.CreateFMul(c, c);
   IR p = f.polynomial(z, {-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
                           -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02});
   IR q = f.polynomial(z, {-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
                           -1.42647390514189e-02});
-  return b.CreateFMul(c, b.CreateFDiv(p, q));
+  return f.clamp(b.CreateFMul(c, b.CreateFDiv(p, q)), -1.0, 1.0);
 }
 
 IR emit_logistic(KernelEmitter& k, IR x) {
