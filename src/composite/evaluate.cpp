@@ -72,55 +72,59 @@ std::optional<std::function<double(double, double)>> gradient_of(Operation* op) 
   return std::nullopt;
 }
 
-std::optional<double> unary(Operation* op, double x) {
-  if (isa<NegOp>(op)) return -x;
-  if (isa<ExpOp>(op)) return std::exp(x);
-  if (isa<Expm1Op>(op)) return std::expm1(x);
-  if (isa<LogOp>(op)) return std::log(x);
-  if (isa<Log1pOp>(op)) return std::log1p(x);
-  if (isa<TanhOp>(op)) return std::tanh(x);
-  if (isa<LogisticOp>(op)) return 1 / (1 + std::exp(-x));
-  if (isa<SqrtOp>(op)) return std::sqrt(x);
-  if (isa<RsqrtOp>(op)) return 1 / std::sqrt(x);
-  if (isa<CbrtOp>(op)) return std::cbrt(x);
-  if (isa<AbsOp>(op)) return std::fabs(x);
-  if (isa<SignOp>(op)) return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
-  if (isa<FloorOp>(op)) return std::floor(x);
-  if (isa<CeilOp>(op)) return std::ceil(x);
-  if (isa<IsFiniteOp>(op)) return double(std::isfinite(x));
-  if (isa<NotOp>(op)) return double(x == 0);
-  if (isa<ConvertOp>(op)) return x;
-  if (isa<chlo::ErfOp>(op)) return std::erf(x);
-  if (isa<chlo::ErfcOp>(op)) return std::erfc(x);
-  if (isa<chlo::SquareOp>(op)) return x * x;
-  if (isa<chlo::SinhOp>(op)) return std::sinh(x);
-  if (isa<chlo::CoshOp>(op)) return std::cosh(x);
-  return std::nullopt;
+using Unary = double (*)(double);
+using Binary = double (*)(double, double);
+
+// Null for others.
+Unary unary(Operation* op) {
+  if (isa<NegOp>(op)) return [](double x) { return -x; };
+  if (isa<ExpOp>(op)) return [](double x) { return std::exp(x); };
+  if (isa<Expm1Op>(op)) return [](double x) { return std::expm1(x); };
+  if (isa<LogOp>(op)) return [](double x) { return std::log(x); };
+  if (isa<Log1pOp>(op)) return [](double x) { return std::log1p(x); };
+  if (isa<TanhOp>(op)) return [](double x) { return std::tanh(x); };
+  if (isa<LogisticOp>(op)) return [](double x) { return 1 / (1 + std::exp(-x)); };
+  if (isa<SqrtOp>(op)) return [](double x) { return std::sqrt(x); };
+  if (isa<RsqrtOp>(op)) return [](double x) { return 1 / std::sqrt(x); };
+  if (isa<CbrtOp>(op)) return [](double x) { return std::cbrt(x); };
+  if (isa<AbsOp>(op)) return [](double x) { return std::fabs(x); };
+  if (isa<SignOp>(op)) return [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; };
+  if (isa<FloorOp>(op)) return [](double x) { return std::floor(x); };
+  if (isa<CeilOp>(op)) return [](double x) { return std::ceil(x); };
+  if (isa<IsFiniteOp>(op)) return [](double x) { return double(std::isfinite(x)); };
+  if (isa<NotOp>(op)) return [](double x) { return double(x == 0); };
+  if (isa<ConvertOp>(op)) return [](double x) { return x; };
+  if (isa<chlo::ErfOp>(op)) return [](double x) { return std::erf(x); };
+  if (isa<chlo::ErfcOp>(op)) return [](double x) { return std::erfc(x); };
+  if (isa<chlo::SquareOp>(op)) return [](double x) { return x * x; };
+  if (isa<chlo::SinhOp>(op)) return [](double x) { return std::sinh(x); };
+  if (isa<chlo::CoshOp>(op)) return [](double x) { return std::cosh(x); };
+  return nullptr;
 }
 
-std::optional<double> binary(Operation* op, double x, double y) {
-  if (isa<AddOp>(op)) return x + y;
-  if (isa<SubtractOp>(op)) return x - y;
-  if (isa<MulOp>(op)) return x * y;
-  if (isa<DivOp>(op)) return x / y;
-  if (isa<PowOp>(op)) return std::pow(x, y);
-  if (isa<MaxOp>(op)) return std::isnan(x) || x > y ? x : y;
-  if (isa<MinOp>(op)) return std::isnan(x) || x < y ? x : y;
-  if (isa<RemOp>(op)) return std::fmod(x, y);
-  if (isa<XorOp>(op)) return double((x != 0) != (y != 0));
-  if (isa<AndOp>(op)) return double(x != 0 && y != 0);
-  if (isa<OrOp>(op)) return double(x != 0 || y != 0);
+Binary binary(Operation* op) {
+  if (isa<AddOp>(op)) return [](double x, double y) { return x + y; };
+  if (isa<SubtractOp>(op)) return [](double x, double y) { return x - y; };
+  if (isa<MulOp>(op)) return [](double x, double y) { return x * y; };
+  if (isa<DivOp>(op)) return [](double x, double y) { return x / y; };
+  if (isa<PowOp>(op)) return [](double x, double y) { return std::pow(x, y); };
+  if (isa<MaxOp>(op)) return [](double x, double y) { return std::isnan(x) || x > y ? x : y; };
+  if (isa<MinOp>(op)) return [](double x, double y) { return std::isnan(x) || x < y ? x : y; };
+  if (isa<RemOp>(op)) return [](double x, double y) { return std::fmod(x, y); };
+  if (isa<XorOp>(op)) return [](double x, double y) { return double((x != 0) != (y != 0)); };
+  if (isa<AndOp>(op)) return [](double x, double y) { return double(x != 0 && y != 0); };
+  if (isa<OrOp>(op)) return [](double x, double y) { return double(x != 0 || y != 0); };
   if (auto compare = dyn_cast<CompareOp>(op)) {
     switch (compare.getComparisonDirection()) {
-      case ComparisonDirection::EQ: return double(x == y);
-      case ComparisonDirection::NE: return double(x != y);
-      case ComparisonDirection::LT: return double(x < y);
-      case ComparisonDirection::LE: return double(x <= y);
-      case ComparisonDirection::GT: return double(x > y);
-      case ComparisonDirection::GE: return double(x >= y);
+      case ComparisonDirection::EQ: return [](double x, double y) { return double(x == y); };
+      case ComparisonDirection::NE: return [](double x, double y) { return double(x != y); };
+      case ComparisonDirection::LT: return [](double x, double y) { return double(x < y); };
+      case ComparisonDirection::LE: return [](double x, double y) { return double(x <= y); };
+      case ComparisonDirection::GT: return [](double x, double y) { return double(x > y); };
+      case ComparisonDirection::GE: return [](double x, double y) { return double(x >= y); };
     }
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 }  // namespace
@@ -151,15 +155,21 @@ bool is_elementwise(Operation* op) {
   return isa<AddOp, SubtractOp, MulOp, DivOp, RemOp, MaxOp, MinOp, NegOp, AbsOp, SignOp, CompareOp, SelectOp, ClampOp, ConvertOp>(op);
 }
 
-std::optional<double> element(Operation* op, ArrayRef<double> operands) {
-  if (auto formula = formula_of(op)) return (*formula)(operands[0]);
-  if (auto gradient = gradient_of(op)) return (*gradient)(operands[0], operands[1]);
-  if (isa<SelectOp>(op)) return operands[0] != 0 ? operands[1] : operands[2];
-  if (isa<ClampOp>(op)) return std::min(std::max(operands[1], operands[0]), operands[2]);
-  bool integers = isa<IntegerType>(type_of(op->getResult(0)).getElementType());
-  if (isa<ConvertOp>(op) && integers) return is_bool(op->getResult(0)) ? double(operands[0] != 0) : std::trunc(operands[0]);
-  auto result = operands.size() == 1 ? unary(op, operands[0]) : operands.size() == 2 ? binary(op, operands[0], operands[1]) : std::nullopt;
-  return result && integers && isa<DivOp>(op) ? std::trunc(*result) : result;
+ElementFunction element_function(Operation* op) {
+  using Operands = ArrayRef<double>;
+  if (auto formula = formula_of(op)) return [formula](Operands x) { return (*formula)(x[0]); };
+  if (auto gradient = gradient_of(op)) return [gradient](Operands x) { return (*gradient)(x[0], x[1]); };
+  if (isa<SelectOp>(op)) return [](Operands x) { return x[0] != 0 ? x[1] : x[2]; };
+  if (isa<ClampOp>(op)) return [](Operands x) { return std::min(std::max(x[1], x[0]), x[2]); };
+  const bool integers = isa<IntegerType>(type_of(op->getResult(0)).getElementType());
+  if (isa<ConvertOp>(op) && integers) {
+    if (is_bool(op->getResult(0))) return [](Operands x) { return double(x[0] != 0); };
+    return [](Operands x) { return std::trunc(x[0]); };
+  }
+  if (isa<DivOp>(op) && integers) return [](Operands x) { return std::trunc(x[0] / x[1]); };
+  if (auto f = op->getNumOperands() == 1 ? unary(op) : nullptr) return [f](Operands x) { return f(x[0]); };
+  if (auto f = op->getNumOperands() == 2 ? binary(op) : nullptr) return [f](Operands x) { return f(x[0], x[1]); };
+  return nullptr;
 }
 
 // `depth`: of arithmetic that is looked through. A long chain is no constant, and is asked about at each of its links.
@@ -175,7 +185,9 @@ static std::optional<double> constant_number(Value v, int depth) {
       auto last = constant_number(op->getOperand(op->getNumOperands() - 1), depth - 1);
       auto first = !last ? std::nullopt : op->getNumOperands() == 1 ? last : constant_number(op->getOperand(0), depth - 1);
       if (!first || isa<CompositeOp, CustomCallOp>(op)) return std::nullopt;
-      return op->getNumOperands() == 1 ? unary(op, *first) : binary(op, *first, *last);
+      if (auto f = op->getNumOperands() == 1 ? unary(op) : nullptr) return f(*first);
+      auto f = op->getNumOperands() == 2 ? binary(op) : nullptr;
+      return f ? std::optional(f(*first, *last)) : std::nullopt;
     }
     auto constant = dyn_cast<ConstantOp>(op);
     auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
@@ -245,19 +257,13 @@ std::optional<Row> Evaluator::compute(Value v) {
   }
   // The table may have grown: the pointers are taken again.
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) operands[i] = get(operand);
-  auto at = [&](size_t k, size_t i) { return operands[k]->size() == 1 ? (*operands[k])[0] : (*operands[k])[i]; };
-  auto formula = formula_of(op);
-  auto gradient = gradient_of(op);
+  auto function = element_function(op);
+  if (!function) return fail();
   Row result(n);
+  SmallVector<double, 3> element(operands.size());
   for (size_t i = 0; i < n; ++i) {
-    std::optional<double> r;
-    if (formula) r = (*formula)(at(0, i));
-    else if (gradient) r = (*gradient)(at(0, i), at(1, i));
-    else if (isa<SelectOp>(op)) r = at(0, i) != 0 ? at(1, i) : at(2, i);
-    else if (isa<ClampOp>(op)) r = std::min(std::max(at(1, i), at(0, i)), at(2, i));
-    else r = operands.size() == 1 ? unary(op, at(0, i)) : binary(op, at(0, i), at(1, i));
-    if (!r) return fail();
-    result[i] = *r;
+    for (auto [x, row] : llvm::zip(element, operands)) x = (*row)[row->size() == 1 ? 0 : i];
+    result[i] = function(element);
   }
   return result;
 }
@@ -300,12 +306,13 @@ std::optional<Row> Evaluator::reduce(ReduceOp op) {
   auto init = constant_number(op->getOperand(1));
   if (!init) return std::nullopt;
   if (isa<AddOp>(reducer) && *init != 0) return std::nullopt;
+  Binary combine = binary(&reducer);
   if (!whole) {
-    for (double& v : row) v = *binary(&reducer, *init, v);
+    for (double& v : row) v = combine(*init, v);
     return row;
   }
   double result = *init;
-  for (int64_t i = 0; i < n_; ++i) result = *binary(&reducer, result, row.size() == 1 ? row[0] : row[size_t(i)]);
+  for (int64_t i = 0; i < n_; ++i) result = combine(result, row[row.size() == 1 ? 0 : size_t(i)]);
   return Row{result};
 }
 

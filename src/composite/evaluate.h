@@ -2,6 +2,7 @@
 // reduced dimensions) or one number of the row; all other dimensions are alike. Without reduced dimensions a row is a set of samples.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -46,8 +47,9 @@ inline double tolerance_of(mlir::Value v) { return is_narrow(v) ? kNarrowToleran
 bool is_pointwise(mlir::Operation* op);
 /// The same with arithmetic on integers and bools.
 bool is_elementwise(mlir::Operation* op);
-/// One element of it, from its operands' elements.
-std::optional<double> element(mlir::Operation* op, mlir::ArrayRef<double> operands);
+/// What it makes of its operands' elements, to be looked up once for all of them; null where that is not known.
+using ElementFunction = std::function<double(mlir::ArrayRef<double> operands)>;
+ElementFunction element_function(mlir::Operation* op);
 /// One number in all elements: a splat constant, also broadcast or converted.
 std::optional<double> constant_number(mlir::Value v);
 

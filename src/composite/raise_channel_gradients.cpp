@@ -90,6 +90,8 @@ class ChannelGradientSearch {
       if (seen.size() > 192) return false;
       Operation* op = u.getDefiningOp();
       has_root |= op == root_;
+      // Two roots are two norms.
+      if (op && op != root_ && is_norm_root(*op)) return false;
       if (!op || !is_step(op)) {
         if (!is_float(u)) return false;
         vectors.push_back(u);

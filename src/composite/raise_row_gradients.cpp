@@ -318,6 +318,23 @@ size_t row_structure(const Space& space, Value v) {
   return hash;
 }
 
+// Whether no more is summed up between the cut and v than by one gradient with its forward: chains of norms, as optimizers have for each parameter, would be evaluated from all of their beginnings.
+bool may_be_of_one_forward(Value v, ArrayRef<Value> cut) {
+  constexpr size_t kMostSums = 8;  // a layer norm has two, its gradient two to four
+  size_t sums = 0, roots = 0;
+  SmallVector<Value> work{v};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value u = work.pop_back_val();
+    Operation* op = u.getDefiningOp();
+    if (!op || llvm::is_contained(cut, u) || !seen.insert(u).second) continue;
+    sums += isa<ReduceOp, DotGeneralOp>(op), roots += is_norm_root(*op);
+    if (sums > kMostSums || roots > 1) return false;
+    work.append(op->operand_begin(), op->operand_end());
+  }
+  return true;
+}
+
 // Gradients of what the program does not compute itself, as in a module that is a gradient alone: from two full values and a weight.
 bool find_alone(Program& program, Anchor& anchor, DenseSet<size_t>& fruitless, RaiseReport& report) {
   constexpr size_t kEnds = 6;
@@ -328,7 +345,7 @@ bool find_alone(Program& program, Anchor& anchor, DenseSet<size_t>& fruitless, R
     for (auto& cut : cuts(program, v, is_row_operation, [](Value u) { return constant_number(u).has_value(); }, 3)) {
       SmallVector<Value> full, weights;
       for (Value u : cut) (is_full(anchor.space, u) && u.getType() == v.getType() ? full : weights).push_back(u);
-      if (full.size() != 2 || weights.size() > 1 || llvm::is_contained(full, v) || (!weights.empty() && !is_weight(anchor.space, weights[0]))) continue;
+      if (full.size() != 2 || weights.size() > 1 || llvm::is_contained(full, v) || (!weights.empty() && !is_weight(anchor.space, weights[0])) || !may_be_of_one_forward(v, cut)) continue;
       // Without a gradient there is nothing.
       for (size_t k : {0, 1}) {
         SmallVector<std::pair<Value, Row>> inputs{{full[k], Row{0}}, {full[1 - k], random_row(anchor.space.row_size(), 71)}};

@@ -1,6 +1,7 @@
 #include "composite/rows.h"
 
 #include <cmath>
+#include <map>
 #include <random>
 
 namespace cresset::composite {
@@ -11,10 +12,19 @@ using namespace mlir::stablehlo;
 bool is_row_operation(Operation* op) { return is_pointwise(op) || isa<BroadcastInDimOp, ReshapeOp, SliceOp, ReduceOp>(op) || is_row_product(op); }
 
 Row random_row(int64_t n, unsigned seed, double scale) {
-  std::mt19937 generator(seed);
-  std::normal_distribution<double> normal;
-  Row row(n);
-  for (double& v : row) v = scale * normal(generator);
+  // The same few rows are asked for at every place that is looked at, and drawing one takes longer than what is computed of it.
+  constexpr int64_t kMostNumbers = 1 << 18;
+  thread_local std::map<std::pair<int64_t, unsigned>, Row> drawn;
+  if (int64_t(drawn.size()) * n >= kMostNumbers) drawn.clear();
+  auto [it, is_new] = drawn.try_emplace({n, seed});
+  if (is_new) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<double> normal;
+    it->second.resize(n);
+    for (double& v : it->second) v = normal(generator);
+  }
+  Row row = it->second;
+  for (double& v : row) v *= scale;
   return row;
 }
 double difference(const Row& a, const Row& b, double unit) {

@@ -105,6 +105,12 @@ double Sampler::get(Value v, int64_t linear) {
   return result;
 }
 
+const ElementFunction& Sampler::function_of(Operation* op) {
+  auto [it, is_new] = functions_.try_emplace(op);
+  if (is_new) it->second = is_elementwise(op) ? element_function(op) : nullptr;
+  return it->second;
+}
+
 double Sampler::leaf(Value v, int64_t linear) {
   auto field = random(v);
   fields_[v] = field;
@@ -145,7 +151,8 @@ double Sampler::compute(Value v, int64_t linear) {
     return get(pad.getOperand(), source);
   }
   if (auto composite = dyn_cast<CompositeOp>(op); composite && (composite.getName() == "aten.softmax" || composite.getName() == "aten.log_softmax")) return softmax(composite, at);
-  if (!is_elementwise(op)) return leaf(v, linear);
+  const ElementFunction& function = function_of(op);
+  if (!function) return leaf(v, linear);
   SmallVector<double, 3> operands;
   for (Value operand : op->getOperands()) {
     // Rank 0 spreads, as the bounds of clamp do.
@@ -153,8 +160,7 @@ double Sampler::compute(Value v, int64_t linear) {
     // What a mask takes away need not be computed.
     if (isa<SelectOp>(op) && operands.size() == 1) return get(op->getOperand(operands[0] != 0 ? 1 : 2), linear);
   }
-  auto result = element(op, operands);
-  return result ? *result : leaf(v, linear);
+  return function(operands);
 }
 
 double Sampler::dot(DotGeneralOp op, ArrayRef<int64_t> at) {
@@ -190,12 +196,12 @@ double Sampler::reduce(ReduceOp op, unsigned result, ArrayRef<int64_t> at) {
   for (size_t d = 0, k = 0; d < source.size(); ++d)
     if (!llvm::is_contained(dims, int64_t(d))) source[d] = at[k++];
   double value = get(op->getOperand(1), 0);
+  const ElementFunction& combine = function_of(&body.front());
+  if (!combine) return NAN;
   for (int64_t i = 0, count = product(sizes); i < count && !exhausted(); ++i) {
     Indices c = unravel(i, sizes);
     for (size_t m = 0; m < c.size(); ++m) source[dims[m]] = c[m];
-    auto next = element(&body.front(), {value, get(from, source)});
-    if (!next) return NAN;
-    value = *next;
+    value = combine({value, get(from, source)});
   }
   return value;
 }
@@ -252,9 +258,9 @@ double Sampler::scatter(ScatterOp op, ArrayRef<int64_t> at) {
     }
     if (!hits) continue;
     double update = get(updates, u);
-    auto next = replaces ? std::optional(update) : element(&body.front(), {value, update});
-    if (!next) return NAN;
-    value = *next;
+    if (replaces) value = update;
+    else if (const ElementFunction& combine = function_of(&body.front())) value = combine({value, update});
+    else return NAN;
   }
   return value;
 }

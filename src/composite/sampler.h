@@ -2,6 +2,8 @@
 // are no obstacle. Values that are not computed (arguments, convolutions) are random numbers, the same at every reading.
 #pragma once
 
+#include <unordered_map>
+
 #include "composite/evaluate.h"
 
 namespace cresset::composite {
@@ -39,6 +41,7 @@ class Sampler {
  private:
   static constexpr int64_t kBudget = 1 << 22;
   double compute(mlir::Value v, int64_t linear);
+  const ElementFunction& function_of(mlir::Operation* op);
   double leaf(mlir::Value v, int64_t linear);
   double dot(mlir::stablehlo::DotGeneralOp op, mlir::ArrayRef<int64_t> at);
   double reduce(mlir::stablehlo::ReduceOp op, unsigned result, mlir::ArrayRef<int64_t> at);
@@ -55,6 +58,7 @@ class Sampler {
   bool skips_products_ = false;
   bool depends_ = false;  // whether what is being computed does so far
   llvm::SmallVector<mlir::Value> leaves_;
+  std::unordered_map<mlir::Operation*, ElementFunction> functions_;  // null for what is no arithmetic
 };
 
 }  // namespace cresset::composite
