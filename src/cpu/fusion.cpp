@@ -204,6 +204,7 @@ class Fuser {
   // How often a kernel computes this for one of its elements: once for all that read it where they are, once more for each that reads it elsewhere. The steps of a
   // cumulative sum would double it each time.
   static constexpr int64_t kMostEvaluations = 16;
+  static constexpr unsigned kMostPartsComputed = 64;  // within a concatenation: each is code of its own there, where alone all of them may share a kernel
   int64_t evaluations(ArrayRef<Use> uses) {
     int64_t here = 0, elsewhere = 0;
     for (const Use& u : uses) {
@@ -285,9 +286,9 @@ class Fuser {
     if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) return is_in_columns(op, *use.fusion);
     if (use.fusion->product && use.operand == 1 && is_splat(op) && less_number(use.user->getResult(0))) return true;
     switch (use.fusion->kind) {
-      case Fusion::Rows: return true;
-      case Fusion::Reduce:
-      case Fusion::Concatenate: return true;
+      case Fusion::Rows:
+      case Fusion::Reduce: return true;
+      case Fusion::Concatenate: return isa<ReshapeOp>(op) || use.fusion->roles.front().first->getNumOperands() <= kMostPartsComputed;
       case Fusion::Update: return use.user != use.fusion->product || use.operand > 0;
       case Fusion::Dot:
       case Fusion::Attention:

@@ -437,3 +437,18 @@ def test_packed_sequences():
     model, x = torch.nn.LSTM(5, 4), torch.nn.utils.rnn.pack_sequence([torch.randn(n, 5) for n in (4, 2, 1)])
     expected = model(x)[0].data
     torch.testing.assert_close(copy.deepcopy(model).to("cresset")(x.to("cresset"))[0].data.cpu(), expected)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_many_parts_of_a_concatenation_share_their_code(dim):
+    """As the steps of a loop that are stacked in the end: one kernel computes each of them, and one loop copies them."""
+    parts = [torch.randn(3, 5) for _ in range(90)]
+    parts[40] = parts[41]
+    moved = [p.to("cresset") for p in parts]
+    moved[40] = moved[41]  # one buffer twice
+    torch.cresset.synchronize()
+    torch_cresset.reset_counters()
+    torch.testing.assert_close(torch.cat([p.exp() for p in moved], dim).cpu(), torch.cat([p.exp() for p in parts], dim))
+    counters = torch_cresset.counters()
+    assert counters.get("cresset.kernel_compile", 0) + counters.get("cresset.kernel_disk_hit", 0) <= 2
+    torch.testing.assert_close(torch.stack(moved, dim).cpu(), torch.stack(parts, dim))

@@ -56,6 +56,8 @@ class KernelEmitter {
   llvm::DenseSet<mlir::Operation*> uncontracted;  ///< computed without fused multiply-adds: elsewhere, the same operation gives the same number
 
   IR buffer(int i) const { return buffers_[i]; }
+  /// One that is known only when the kernel runs.
+  IR buffer_at(IR i) { return b.CreateLoad(b.getPtrTy(), b.CreateInBoundsGEP(b.getPtrTy(), function_->getArg(0), i)); }
   IR begin() const { return function_->getArg(1); }
   IR end() const { return function_->getArg(2); }
   IR scratch() const { return function_->getArg(3); }

@@ -36,6 +36,20 @@ void emit_interleaved(KernelContext& c, ConcatenateOp op) {
   });
 }
 
+// How many inputs from that one on lie in memory, are of one type, and have buffers that follow each other: one loop copies them.
+size_t alike(const KernelContext& c, OperandRange inputs, size_t first) {
+  auto slot = [&](size_t i) {
+    Value v = inputs[i];
+    while (!c.slots.has(v))
+      if (auto reshape = v.getDefiningOp<ReshapeOp>()) v = reshape.getOperand();
+      else return -1;
+    return c.slots.at(v);
+  };
+  size_t count = 1;
+  while (slot(first) >= 0 && first + count < inputs.size() && inputs[first + count].getType() == inputs[first].getType() && slot(first + count) == slot(first) + int(count)) ++count;
+  return count;
+}
+
 }  // namespace
 
 llvm::Error emit_concatenate(KernelContext& c) {
@@ -53,13 +67,13 @@ llvm::Error emit_concatenate(KernelContext& c) {
   k.loop(k.begin(), k.end(), [&](IR all) {
     IR task = parts == 1 ? all : k.b.CreateUDiv(all, k.i64(parts)), part = parts == 1 ? k.i64(0) : k.b.CreateURem(all, k.i64(parts));
     Indices outer_at = delinearise(k, outer, task);
-    int64_t start = 0;
-    for (Value input : op.getInputs()) {
-      int64_t rows = shaped(input).getDimSize(dim);
+    // Elements of an input at these indices, of which they are row r from column i on.
+    using Read = std::function<IR(const Indices& at, IR r, IR i, int lanes)>;
+    auto write_piece = [&](Value input, IR start, const Read& read) {
       SmallVector<int64_t> piece(shaped(input).getShape().drop_front(dim));
-      int64_t last = piece.back(), others = rows * inner / last;
+      int64_t last = piece.back(), others = product(piece) / last;
       int lanes = k.target.lanes;
-      IR base = k.b.CreateAdd(k.b.CreateMul(task, k.i64(output.getDimSize(dim) * inner)), k.i64(start * inner));
+      IR base = k.b.CreateAdd(k.b.CreateMul(task, k.i64(output.getDimSize(dim) * inner)), start);
       // Rows, or what there is of a single one, by parts.
       bool by_rows = others > 1;
       int64_t units = by_rows ? others : last / lanes, each = ceil_div(units, parts);
@@ -71,7 +85,7 @@ llvm::Error emit_concatenate(KernelContext& c) {
         IR row = k.b.CreateAdd(base, k.mul(r, last));
         auto copy = [&](IR i, int n) {
           at.back() = {i, n > 1 ? 1 : 0, n};
-          k.store(element(input), c.elements(n).emit(input, at), c.buffer(op.getResult()), k.add(row, i), n);
+          k.store(element(input), read(at, r, i, n), c.buffer(op.getResult()), k.add(row, i), n);
         };
         k.loop(by_rows ? k.i64(0) : k.mul(from, lanes), by_rows ? k.i64(last / lanes * lanes) : k.mul(to, lanes), lanes, [&](IR i) { copy(i, lanes); });
         auto rest = [&] {
@@ -81,7 +95,21 @@ llvm::Error emit_concatenate(KernelContext& c) {
         if (by_rows || parts == 1) rest();
         else if (last % lanes) k.when(k.b.CreateICmpEQ(part, k.i64(parts - 1)), rest);  // of a divided row
       });
-      start += rows;
+    };
+    constexpr size_t kWorthALoop = 8;
+    int64_t start = 0;
+    for (size_t i = 0, count; i < op.getInputs().size(); i += count) {
+      Value input = op.getInputs()[i];
+      const int64_t size = shaped(input).getDimSize(dim) * inner, last = shaped(input).getShape().back();
+      if (count = alike(c, op.getInputs(), i); count >= kWorthALoop)
+        k.loop(k.i64(0), k.i64(int64_t(count)), [&](IR which) {
+          IR array = k.buffer_at(k.add(which, k.i64(c.slots.at(input))));
+          write_piece(input, k.add(k.i64(start), k.mul(which, size)),
+                      [&](const Indices&, IR r, IR column, int n) { return k.load(element(input), array, k.add(k.mul(task, size), k.add(k.mul(r, last), column)), n); });
+        });
+      else
+        write_piece(input, k.i64(start), [&](const Indices& at, IR, IR, int n) { return c.elements(n).emit(input, at); }), count = 1;
+      start += int64_t(count) * size;
     }
   });
   return llvm::Error::success();
