@@ -185,8 +185,11 @@ static std::optional<double> constant_number(Value v, int depth) {
       auto last = constant_number(op->getOperand(op->getNumOperands() - 1), depth - 1);
       auto first = !last ? std::nullopt : op->getNumOperands() == 1 ? last : constant_number(op->getOperand(0), depth - 1);
       if (!first || isa<CompositeOp, CustomCallOp>(op)) return std::nullopt;
-      if (auto f = op->getNumOperands() == 1 ? unary(op) : nullptr) return f(*first);
-      auto f = op->getNumOperands() == 2 ? binary(op) : nullptr;
+      if (op->getNumOperands() == 1) {
+        Unary f = unary(op);
+        return f ? std::optional(f(*first)) : std::nullopt;
+      }
+      Binary f = binary(op);
       return f ? std::optional(f(*first, *last)) : std::nullopt;
     }
     auto constant = dyn_cast<ConstantOp>(op);

@@ -105,15 +105,15 @@ class GradientSearch {
   bool recover_eps(const RowGradient& c) {
     gradient_value_ = c.g, rest_value_ = {};
     Row x = random_row(n(), 61, 1e-3), g = random_row(n(), 62), s = centred(f_, x);
-    double m = f_.centres() ? mean_of(g) : 0, squares = mean_square(s) * double(n()), dot = 0;
+    double m = f_.centres() ? mean_of(g) : 0, variance = mean_square(s), dot = 0;
     for (int64_t i = 0; i < n(); ++i) g[i] -= m, dot += g[i] * s[i];
-    for (int64_t i = 0; i < n(); ++i) g[i] -= s[i] * dot / squares;
+    for (int64_t i = 0; i < n(); ++i) g[i] -= s[i] * dot / (variance * double(n()));
     auto found = value(c.v, x, g, Row(n(), 1), {});
     if (!found) return false;
     size_t at = 0;
     for (size_t i = 0; i < g.size(); ++i)
       if (std::fabs(g[i]) > std::fabs(g[at])) at = i;
-    double r = (*found)[at] / g[at], eps = 1 / (r * r) - squares / double(n());
+    double r = (*found)[at] / g[at], eps = 1 / (r * r) - variance;
     if (!std::isfinite(eps) || r <= 0 || eps > 0.1 || eps < -1e-11) return false;
     f_.eps = eps < 1e-14 ? 0 : tidy_number(eps);
     return true;

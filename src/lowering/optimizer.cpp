@@ -22,6 +22,7 @@ class Update {
   /// A rank-0 value over the parameter.
   Value everywhere(Value v) { return b_.broadcast(b_.convert(b_.reshape(v, {}), element_of(parameter_)), shape_of(parameter_)); }
   Value f64(const Scalar& s) { return b_.scalar(s, b_.ops.getF64Type()); }
+  Value f64(Value one_number) { return b_.convert(b_.reshape(one_number, {}), b_.ops.getF64Type()); }
   /// Result `i`: what replaces `before`.
   Value result(Value after, Value before, size_t i) {
     if (!before) return {};
@@ -52,7 +53,7 @@ Values adam(Builder& b, Tensors self, Tensors grads, Tensors exp_avgs, Tensors e
   Value root = v, greatest;
   if (amsgrad) root = greatest = b.max(u.state(largest), v);
   // In double: 1 - 0.999 in f32 is wrong in the fifth digit.
-  Value step = b.convert(b.reshape(state_steps[0], {}), b.ops.getF64Type());
+  Value step = u.f64(state_steps[0]);
   auto correction = [&](double beta) { return b.sub(b.like(1, step), b.pow(b.like(beta, step), step)); };
   Value root_scale = b.sqrt(correction(beta2));  // its reciprocal once, not a division for each element
   Value denominator = b.add(b.mul(b.sqrt(root), u.everywhere(b.div(b.like(1, root_scale), root_scale))), eps);
@@ -93,7 +94,7 @@ Values _fused_adagrad(Builder& b, Tensors self, Tensors grads, Tensors state_sum
   Update u(b, self[0], grads[0], maximize, grad_scale, found_inf);
   if (weight_decay != 0) u.decay(weight_decay);
   Value g = u.gradient(), sum = b.add(u.state(state_sums[0]), b.mul(g, g)), rate = u.f64(lr);
-  if (lr_decay != 0) rate = b.div(rate, b.add(b.mul(b.add(b.convert(b.reshape(state_steps[0], {}), b.ops.getF64Type()), -1), lr_decay), 1));
+  if (lr_decay != 0) rate = b.div(rate, b.add(b.mul(b.add(u.f64(state_steps[0]), -1), lr_decay), 1));
   Value p = b.sub(u.parameter(), b.div(b.mul(g, u.everywhere(rate)), b.add(b.sqrt(sum), eps)));
   return {u.result(p, self[0], 0), u.unscaled(grads[0]), u.result(sum, state_sums[0], 2), {}};
 }

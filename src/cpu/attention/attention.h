@@ -72,6 +72,8 @@ class AttentionEmitter {
     IR head, m0, rows, n0, count;
     int64_t group, keys;  ///< queries of a group, keys of any block but the last one
   };
+  /// The blocks of up to `keys` keys that some of the queries [m0, m0 + rows) see, as far as causality tells.
+  void each_block(IR head, IR m0, IR rows, int64_t group, int64_t keys, const std::function<void(const Block& block)>& body);
   /// Calls `body` for the groups of which some query sees a key of the block: where it begins, counted from m0, how many queries it has, and after how many keys causality lets none of them see more.
   /// Blocks that the mask hides are left out; `prepare` comes before the first group.
   void groups_that_see(const Block& block, const std::function<void()>& prepare, const std::function<void(IR m, IR here, IR seen)>& body);

@@ -103,7 +103,7 @@ class GradientEmitter : AttentionEmitter {
   void some_queries(IR head, IR m0, IR rows) {
     pack_queries(head, m0, rows);
     if (mask_) k_.when(is_rounded(rows), [&] { find_factors(head, m0, rows); });
-    each_block(head, m0, rows, [&](const Block& block) {
+    each_block(head, m0, rows, group_, keys_, [&](const Block& block) {
       IR zero = k_.i64(0), n0 = block.n0, count = block.count;
       auto pack = [&] {
         pack_keys(block);
@@ -122,10 +122,6 @@ class GradientEmitter : AttentionEmitter {
     write(0, head, m0, rows, dq_, query_sums_at_, rows_);
   }
 
-  void each_block(IR head, IR m0, IR rows, const std::function<void(const Block& block)>& body) {
-    IR all = k_.i64(scores_.n), seen = causal_ ? k_.min(all, b_.CreateAdd(m0, rows)) : all;
-    k_.loop(k_.i64(0), seen, keys_, [&](IR n0) { body({head, m0, rows, n0, k_.min(k_.i64(keys_), b_.CreateSub(all, n0)), group_, keys_}); });
-  }
   void pack_keys(const Block& block) {
     s_.pack_b(block.head, block.n0, block.count, k_.i64(0), k_.i64(scores_.k), [&](IR n) { return scratch(keys_at_, k_.mul(n, scores_.k)); });
   }
@@ -140,7 +136,7 @@ class GradientEmitter : AttentionEmitter {
   // What the weights of each row are to be multiplied by, so that their sum is 1; 1 where all of them are 0.
   void find_factors(IR head, IR m0, IR rows) {
     clear(factors_at_, rows_);
-    each_block(head, m0, rows, [&](const Block& block) {
+    each_block(head, m0, rows, group_, keys_, [&](const Block& block) {
       groups_that_see(block, [&] { pack_keys(block); }, [&](IR m, IR here, IR seen) {
         multiply_widths(s_, scores_.k, queries_at_, m, group_, keys_at_, seen, weights_at_, pitch_);
         k_.loop(k_.i64(0), here, [&](IR i) { add_to_factor(head, m0, b_.CreateAdd(m, i), i, block.n0, seen); });

@@ -41,9 +41,7 @@ void ForwardEmitter::some_queries(IR head, IR m0) {
     });
     b_.CreateMemSet(scratch(sums_at_, k_.i64(0)), b_.getInt8(0), rows_ * round_up(sums_.n, o_.nr) * 4, llvm::Align(64));
   }
-  IR keys = causal_ ? k_.min(k_.i64(scores_.n), b_.CreateAdd(m0, rows)) : k_.i64(scores_.n);
-  k_.loop(k_.i64(0), keys, keys_, [&](IR n0) {
-    Block block{head, m0, rows, n0, k_.min(k_.i64(keys_), b_.CreateSub(k_.i64(scores_.n), n0)), group_, keys_};
+  each_block(head, m0, rows, group_, keys_, [&](const Block& block) {
     groups_that_see(block, [&] { take_keys(block); }, [&](IR m, IR, IR seen) {
       multiply_keys(block, m, seen);
       softmax(block, m, seen);

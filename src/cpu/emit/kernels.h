@@ -16,8 +16,14 @@ class Slots {
   }
   int count() const { return int(slots_.size()); }
   /// Of the value itself or, where only memory will do, of the one whose reshape it is.
-  int at(mlir::Value v) const {
-    while (!has(v)) v = mlir::cast<mlir::stablehlo::ReshapeOp>(v.getDefiningOp()).getOperand();
+  int at(mlir::Value v) const { return *find(v); }
+  /// Nothing if neither is in memory.
+  std::optional<int> find(mlir::Value v) const {
+    while (!has(v)) {
+      auto reshape = v.getDefiningOp<mlir::stablehlo::ReshapeOp>();
+      if (!reshape) return std::nullopt;
+      v = reshape.getOperand();
+    }
     return slots_.lookup(v);
   }
   bool has(mlir::Value v) const { return slots_.count(v); }

@@ -38,15 +38,9 @@ void emit_interleaved(KernelContext& c, ConcatenateOp op) {
 
 // How many inputs from that one on lie in memory, are of one type, and have buffers that follow each other: one loop copies them.
 size_t alike(const KernelContext& c, OperandRange inputs, size_t first) {
-  auto slot = [&](size_t i) {
-    Value v = inputs[i];
-    while (!c.slots.has(v))
-      if (auto reshape = v.getDefiningOp<ReshapeOp>()) v = reshape.getOperand();
-      else return -1;
-    return c.slots.at(v);
-  };
+  auto slot = c.slots.find(inputs[first]);
   size_t count = 1;
-  while (slot(first) >= 0 && first + count < inputs.size() && inputs[first + count].getType() == inputs[first].getType() && slot(first + count) == slot(first) + int(count)) ++count;
+  while (slot && first + count < inputs.size() && inputs[first + count].getType() == inputs[first].getType() && c.slots.find(inputs[first + count]) == *slot + int(count)) ++count;
   return count;
 }
 
