@@ -129,6 +129,8 @@ class Argument:
         self.scalar = self.base == BaseTy.Scalar or self.number
 
     def record(self):
+        if self.base == BaseTy.MemoryFormat:
+            return f"r.distinguish({self.name});"
         if self.ignored or self.generator:
             return ""
         if self.tensor:

@@ -188,6 +188,7 @@ void Recorder::attribute(std::array<bool, 2> v) { attribute(Attribute(std::vecto
 void Recorder::attribute(std::array<bool, 3> v) { attribute(Attribute(std::vector<bool>(v.begin(), v.end()))); }
 
 void Recorder::distinguish(const at::Scalar& value) { key_.push_back(bits_of(value)); }
+void Recorder::distinguish(std::optional<at::MemoryFormat> format) { key_.push_back(format ? uint64_t(*format) : ~0ull); }
 
 bool Recorder::cached() {
   if (note_operator(KeyHash()(key()), constants_, operands_, numbers_)) {

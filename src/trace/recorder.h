@@ -94,8 +94,9 @@ class Recorder {
   std::optional<at::Tensor> meta(const std::optional<at::Tensor>& t);
   std::vector<at::Tensor> meta(const at::ITensorListRef& list);
 
-  /// Makes a scalar's value part of the shape cache's key, where the shape depends on it.
+  /// Makes what is no attribute part of the shape cache's key, where the layout depends on it.
   void distinguish(const at::Scalar& value);
+  void distinguish(std::optional<at::MemoryFormat> format);
 
   /// New tensors over the results.
   at::Tensor result(size_t index = 0);

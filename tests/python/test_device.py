@@ -72,6 +72,15 @@ def test_write_through_a_view_shows_in_the_base(view, write):
     assert not fallbacks()
 
 
+@pytest.mark.parametrize("formats", [(torch.preserve_format, torch.contiguous_format, torch.channels_last), (torch.channels_last, torch.contiguous_format, torch.preserve_format)])
+@pytest.mark.parametrize("make", [torch.clone, lambda x, **kw: x.to(torch.float64, **kw), torch.empty_like, torch.zeros_like, torch.rand_like], ids=["clone", "to", "empty", "zeros", "rand"])
+def test_each_memory_format_is_its_own(make, formats):
+    """Whatever was asked for before."""
+    x = torch.randn(2, 4, 5, 3).transpose(1, 2)
+    for format in formats:
+        assert make(x.to("cresset"), memory_format=format).stride() == make(x, memory_format=format).stride(), format
+
+
 def test_versions_of_a_storage_stay_apart():
     def function(x):
         y = x.clone()
