@@ -1,7 +1,7 @@
 """Graphs of Dynamo's that are recorded as the device records a user's model: forward and, in training, gradients by autograd itself, which a program each is made of.
 
 That takes a hundredth of the time that AOTAutograd's tracing takes. Inputs that a graph writes to (batch norm's running statistics) are written in place. What it can't do
-raises Unusual, and AOTAutograd traces the graph: graphs that return parts of inputs in training, that write to what has gradients or shares memory, that hold modules,
+raises Unusual, and AOTAutograd traces the graph: graphs that return parts of inputs in training, that write to what has gradients or shares memory, or write what has gradients, that hold modules,
 higher-order operators or functorch's transforms, or operators that are not lowered.
 """
 
@@ -210,13 +210,18 @@ def record(graph, inputs, trains):
         given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
         with _as_on_cpu():
             results = listed(_FunctionRecorder(graph, trains).run(*stand_ins))
+        tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
+        if any(stand_in.requires_grad and not v.requires_grad for stand_in, v in zip(given, tensors)):
+            raise Unusual("an input without gradients is given what has them")
         outputs = [v for v in results if isinstance(v, torch.Tensor)]
         differentiable = [v.requires_grad for v in outputs]
         if not any(differentiable):
+            if trains and _storages(outputs) & _storages(v for v in given if v.requires_grad):
+                raise Unusual("an input is returned without its gradients")
             program = _C.captured_program(given, outputs)
         else:
             program = _with_gradients(given, outputs, differentiable)
-        _check_written(program, [v for v in inputs if isinstance(v, torch.Tensor)])
+        _check_written(program, tensors)
         return program, results
 
 
@@ -250,7 +255,7 @@ def _with_gradients(inputs, outputs, differentiable):
     storages = _storages(outputs)
     if len(storages) < len(outputs) or storages & _storages(inputs):
         raise Unusual("results are parts of one another or of an input")
-    tangents = [_C.wrap(torch.empty_strided(t.shape, t.stride(), dtype=t.dtype)) for t, d in zip(outputs, differentiable) if d]
+    tangents = [_C.wrap(torch.empty_like(t, device="cpu")) for t, d in zip(outputs, differentiable) if d]  # of an expanded result each element has its own
     targets = [t for t in inputs if t.requires_grad]
     found = torch.autograd.grad([t for t, d in zip(outputs, differentiable) if d], targets, tangents, allow_unused=True)
     found = iter(found)

@@ -237,8 +237,9 @@ class CapturedProgram::Builder {
     if (added) {
       size_t result = result_of(cell.content());
       bool copied = !may_share && llvm::any_of(captured_->storages_, [&](auto& s) { return s.result == result; });
-      captured_->storages_.push_back({result, copied});
+      captured_->storages_.push_back({result, copied, 0});
     }
+    ++captured_->storages_[known->second].shown;
     return known->second;
   }
   // A result that nothing else shows may be written over the input that it becomes.
@@ -386,12 +387,20 @@ std::vector<at::Tensor> CapturedProgram::show(const std::vector<at::Tensor>& inp
   std::vector<BufferPtr> storages;
   for (const Storage& s : storages_) storages.push_back(s.copied ? results[s.result]->copy() : results[s.result]);
   bool cpu = (inputs.empty() || inputs[0].device().is_cpu()) && llvm::none_of(inputs, [](const at::Tensor& t) { return t.dim() > 0 && !t.device().is_cpu(); });
-  std::vector<at::Tensor> shown;
+  auto tensor = [&](size_t storage, const at::DimVector& sizes, const at::DimVector& strides, int64_t offset, at::ScalarType dtype) {
+    if (cpu) return cpu_tensor(storages[storage], sizes, strides, offset, dtype);
+    return device_tensor(storages[storage], types_[storages_[storage].result], sizes, strides, offset, dtype);
+  };
+  std::vector<at::Tensor> shown, whole(storages_.size());
   for (const Output& out : outputs_) {
     if (out.input == -2) shown.emplace_back();
     else if (out.input >= 0) shown.push_back(part_of(inputs[out.input], out.dtype, out.sizes, out.strides, out.offset));
-    else if (cpu) shown.push_back(cpu_tensor(storages[out.storage], out.sizes, out.strides, out.offset, out.dtype));
-    else shown.push_back(device_tensor(storages[out.storage], types_[storages_[out.storage].result], out.sizes, out.strides, out.offset, out.dtype));
+    else if (storages_[out.storage].shown == 1) shown.push_back(tensor(out.storage, out.sizes, out.strides, out.offset, out.dtype));
+    else {  // Views of one tensor: what is written to one of them, gradients too, the others have.
+      at::Tensor& base = whole[out.storage];
+      if (!base.defined()) base = tensor(out.storage, {int64_t(storages[out.storage]->size()) / int64_t(c10::elementSize(out.dtype))}, {1}, 0, out.dtype);
+      shown.push_back(part_of(base, out.dtype, out.sizes, out.strides, out.offset));
+    }
     if (out.conjugate) shown.back() = at::_conj(shown.back());
     if (out.negative) shown.back() = at::_neg_view(shown.back());
   }

@@ -50,6 +50,7 @@ class CapturedProgram {
   struct Storage {
     size_t result;  ///< of the program
     bool copied;    ///< another one has that result for its memory
+    int shown;      ///< outputs that are parts of it
   };
   struct Leaf {
     int input = -1;  ///< which tensor's storage, or a kept leaf

@@ -286,6 +286,47 @@ def test_gradients_are_off_and_on_within():
         assert compiled(inside_out)(x).requires_grad
 
 
+def _an_input_is_given_gradients(x, w):
+    losses = torch.zeros(3)
+    torch._dynamo.graph_break()
+    losses[0], losses[1] = (x * w).sum(), (x + w).sum()
+    torch._dynamo.graph_break()
+    return losses * 2
+
+
+def _a_view_is_given_gradients(x, w):
+    whole = torch.zeros(2, 3)
+    part = whole[0]
+    torch._dynamo.graph_break()
+    part.add_((x * w)[0])
+    torch._dynamo.graph_break()
+    return whole * w
+
+
+def _gradients_are_dropped(x, w):
+    y = w * 1
+    torch._dynamo.graph_break()
+    y = y.detach()
+    torch._dynamo.graph_break()
+    return y.mul_(x) * w
+
+
+def _a_result_is_expanded(x, w):
+    return (x * w).sum(0).expand(4, 3)
+
+
+@pytest.mark.parametrize("f", [_an_input_is_given_gradients, _a_view_is_given_gradients, _gradients_are_dropped, _a_result_is_expanded])
+def test_gradients_pass_between_graphs(f):
+    results = []
+    for function in (f, torch.compile(f, backend="cresset")):
+        x, w = torch.randn(2, 3, generator=torch.manual_seed(0)), torch.linspace(-1, 1, 6).reshape(2, 3).requires_grad_()
+        result = function(x, w)
+        assert result.requires_grad
+        (result * torch.linspace(1, 2, result.numel()).reshape(result.shape)).sum().backward()
+        results.append((result.detach(), w.grad))
+    torch.testing.assert_close(results[1], results[0])
+
+
 @pytest.mark.parametrize("f", [lambda x: (x.view(-1), x + 1), lambda x: (x, x * 2), lambda x: (lambda y: (y, y[0]))(x * 2)], ids=["view", "input", "parts"])
 def test_results_that_are_views_stay_views(f):
     for grad in (False, True):
