@@ -11,6 +11,7 @@
 #include <ATen/native/GridSamplerUtils.h>
 #include <ATen/native/Padding.h>
 #include <ATen/native/Pool.h>
+#include <ATen/native/ReduceOpsUtils.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/native/im2col_shape_check.h>
 #include <ATen/native/layer_norm.h>
@@ -576,6 +577,17 @@ Layouts searchsorted(const at::Tensor& sorted_sequence, const at::Tensor& self, 
 Layouts bucketize(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool) {
   TORCH_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
   return {contiguous(self.sizes(), out_int32 ? at::kInt : at::kLong)};
+}
+Layouts of_sorted_lines(const char* name, const at::Tensor& self, int64_t dim, bool keepdim) {
+  dim = at::maybe_wrap_dim(dim, self.dim());
+  at::native::zero_numel_check_dims(self, dim, name);
+  at::DimVector sizes = at::meta::get_reduction_shape(self, dim, keepdim);
+  return {contiguous(sizes, self.scalar_type()), contiguous(sizes, at::kLong)};
+}
+Layouts kthvalue(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim) {
+  Layouts layouts = of_sorted_lines("kthvalue()", self, dim, keepdim);
+  TORCH_CHECK(k > 0 && k <= (self.dim() ? self.size(dim) : 1), "kthvalue(): selected number k out of range for dimension ", at::maybe_wrap_dim(dim, self.dim()));
+  return layouts;
 }
 Layouts histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max) {
   TORCH_CHECK(bins > 0, "torch.histc(): bins must be > 0, but got ", bins);

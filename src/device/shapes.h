@@ -106,6 +106,9 @@ Layouts index_fill_int_Tensor(const at::Tensor& self, int64_t dim, const at::Ten
 Layouts searchsorted(const at::Tensor& sorted_sequence, const at::Tensor& self, bool out_int32, bool right, std::optional<c10::string_view> side,
                             const std::optional<at::Tensor>& sorter);
 Layouts bucketize(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right);
+/// A number of each line along `dim`, and its position. Raises in the name of the function where lines are empty.
+Layouts of_sorted_lines(const char* name, const at::Tensor& self, int64_t dim, bool keepdim);
+Layouts kthvalue(const at::Tensor& self, int64_t k, int64_t dim, bool keepdim);
 Layouts histc(const at::Tensor& self, int64_t bins, const at::Scalar& min, const at::Scalar& max);
 Layouts native_dropout(const at::Tensor& input, double p, std::optional<bool> train);
 Layouts arange_start_out(const at::Scalar& start, const at::Scalar& end, const at::Scalar& step, const at::Tensor& out);

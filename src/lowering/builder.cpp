@@ -238,6 +238,17 @@ Value Builder::take(Value x, Value index, int64_t dim) {
   auto numbers = hlo::GatherDimensionNumbersAttr::get(ops.getContext(), offset, {dim}, {}, {}, {dim}, rank_of(index));
   return create<hlo::GatherOp>(RankedTensorType::get(shape, element_of(x)), x, index, numbers, ops.getDenseI64ArrayAttr(sizes), ops.getBoolAttr(false));
 }
+Value Builder::take_along(Value x, Value index, int64_t dim) {
+  int64_t rank = rank_of(x);
+  Dims limits(shape_of(index)), others;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != dim) others.push_back(d);
+  limits[dim] = shape_of(x)[dim];
+  if (limits != Dims(shape_of(x))) x = create<hlo::SliceOp>(x, Dims(rank, 0), limits, Dims(rank, 1));
+  if (Value slices = rank > 1 ? index_of_slices(index, dim) : Value()) return reshape(take(x, slices, dim), shape_of(index));
+  auto numbers = hlo::GatherDimensionNumbersAttr::get(ops.getContext(), {}, {dim}, others, others, {dim}, rank);
+  return create<hlo::GatherOp>(RankedTensorType::get(shape_of(index), element_of(x)), x, index, numbers, ops.getDenseI64ArrayAttr(Dims(rank, 1)), ops.getBoolAttr(false));
+}
 
 Value Builder::places_in(Value rows, Value values, bool right) {
   mlir::Type i64 = ops.getI64Type();

@@ -140,6 +140,8 @@ class Builder {
   Value from_either_end(Value index, int64_t n);
   /// x[index] along `dim`: the index's shape takes the dimension's place.
   Value take(Value x, Value index, int64_t dim);
+  /// x[…, index[…, i, …], …] along `dim`, of the index's shape, which may leave out ends of the other dimensions, as torch.gather.
+  Value take_along(Value x, Value index, int64_t dim);
   /// How many of a row's sorted numbers lie before each value, with `right` also its equals: i64, by bisection; a nan lies behind all. There is one row, or one for each row of values.
   Value places_in(Value rows, Value values, bool right);
   /// Updates at the indices; `combine` makes one of what is there (first) and the update.

@@ -1,4 +1,4 @@
-// Indexing by lists of tensors, sorting, and scatters that reduce.
+// Indexing by lists of tensors, and scatters that reduce.
 #include <limits>
 
 #include "generated/lowerings.h"
@@ -70,24 +70,6 @@ Value put(Builder& b, Value self, llvm::ArrayRef<Value> indices, Value values, b
   return b.scatter(self, s.vectors, updates, numbers, [&](Value x, Value y) { return accumulate ? b.add(x, y) : y; });
 }
 
-// NaN is larger than any number.
-Values sorted(Builder& b, Value self, int64_t dim, bool descending) {
-  mlir::Type element = element_of(self);
-  Value positions = b.iota(dim, shape_of(self), i64_of(b));
-  auto op = b.create<hlo::SortOp>(mlir::TypeRange{self.getType(), positions.getType()}, mlir::ValueRange{self, positions}, b.ops.getI64IntegerAttr(dim), b.ops.getBoolAttr(true));
-  mlir::OpBuilder::InsertionGuard guard(b.ops);
-  auto* block = b.ops.createBlock(&op.getComparator());
-  mlir::Type x = mlir::RankedTensorType::get({}, element), i = mlir::RankedTensorType::get({}, i64_of(b));
-  block->addArguments({x, x, i, i}, {b.loc, b.loc, b.loc, b.loc});
-  Value p = block->getArgument(0), q = block->getArgument(1);
-  if (descending) std::swap(p, q);
-  Value before = b.compare(Direction::LT, p, q);
-  if (mlir::isa<mlir::FloatType>(element))
-    before = b.logical_or(before, b.logical_and(b.compare(Direction::EQ, p, p), b.compare(Direction::NE, q, q)));
-  b.create<hlo::ReturnOp>(mlir::ValueRange{before});
-  return {op.getResult(0), op.getResult(1)};
-}
-
 // Of numbers, too.
 Value scatter_along(Builder& b, Value target, int64_t dim, Value index, Value src, llvm::function_ref<Value(Value, Value)> body) {
   auto ranked = [&](Value v) { return rank_of(v) == 0 ? b.reshape(v, {1}) : v; };
@@ -144,17 +126,6 @@ Value index(Builder& b, Value self, llvm::ArrayRef<Value> indices) {
 }
 Value _index_put_impl_(Builder& b, Value self, llvm::ArrayRef<Value> indices, Value values, bool accumulate, bool unsafe) {
   return put(b, self, indices, values, accumulate);
-}
-
-Values sort_stable(Builder& b, Value self, std::optional<bool> stable, int64_t dim, bool descending) {
-  if (rank_of(self) == 0) return {self, b.constant(0.0, i64_of(b))};
-  return sorted(b, self, wrap(dim, rank_of(self)), descending);
-}
-Values topk(Builder& b, Value self, int64_t k, int64_t dim, bool largest, bool is_sorted) {
-  if (rank_of(self) == 0) return {self, b.constant(0.0, i64_of(b))};
-  dim = wrap(dim, rank_of(self));
-  Values all = sorted(b, self, dim, largest);
-  return {b.slice(all[0], dim, 0, k), b.slice(all[1], dim, 0, k)};
 }
 
 Value scatter_reduce(Builder& b, Value self, int64_t dim, Value index, Value src, llvm::StringRef reduce) {

@@ -26,6 +26,13 @@ Value _int_mm(Builder& b, Value self, Value mat2) {
   return b.matmul(self, mat2, false, false, wide);
 }
 Value bmm(Builder& b, Value self, Value mat2) { return b.matmul(self, mat2); }
+// Each component from the next two: self₁·other₂ - self₂·other₁, rounded as the CPU does.
+Value linalg_cross(Builder& b, Value self, Value other, int64_t dim) {
+  dim = wrap(dim, rank_of(self));
+  auto following = [&](Value v, int64_t by) { return b.concatenate({b.slice(v, dim, by, 3), b.slice(v, dim, 0, by)}, dim); };
+  self = b.to_result(self), other = b.to_result(other);
+  return b.sub(b.mul(following(self, 1), following(other, 2)), b.mul(following(self, 2), following(other, 1)));
+}
 // Of matrices whose leading dimensions are broadcast.
 Value linalg_solve_triangular(Builder& b, Value self, Value B, bool upper, bool left, bool unitriangular) {
   const auto& result = b.node.types()[0].sizes;

@@ -145,18 +145,7 @@ Value gather(Builder& b, Value self, int64_t dim, Value index, bool sparse_grad)
   if (type_of(index).getNumElements() == 0) return b.convert(index, element_of(self));
   self = at_least_1d(b, self), index = at_least_1d(b, index);
   dim = wrap(dim, rank_of(self));
-  int64_t rank = rank_of(self);
-  // Side by side along all other dimensions, of which the index may leave out the ends.
-  Dims limits(shape_of(index)), others;
-  for (int64_t d = 0; d < rank; ++d)
-    if (d != dim) others.push_back(d);
-  limits[dim] = shape_of(self)[dim];
-  if (limits != Dims(shape_of(self))) self = b.create<hlo::SliceOp>(self, Dims(rank, 0), limits, Dims(rank, 1));
-  if (Value slices = rank > 1 ? b.index_of_slices(index, dim) : Value()) return b.reshape(b.take(self, slices, dim), b.result_shape());
-  auto numbers = hlo::GatherDimensionNumbersAttr::get(b.ops.getContext(), {}, {dim}, others, others, {dim}, rank);
-  Value taken = b.create<hlo::GatherOp>(mlir::RankedTensorType::get(shape_of(index), element_of(self)), self, index, numbers,
-                                        b.ops.getDenseI64ArrayAttr(Dims(rank, 1)), b.ops.getBoolAttr(false));
-  return b.reshape(taken, b.result_shape());
+  return b.reshape(b.take_along(self, index, dim), b.result_shape());
 }
 static Value scatter_into(Builder& b, Value self, int64_t dim, Value index, Value src, bool add) {
   // An empty index may have any rank.

@@ -84,6 +84,20 @@ Value digamma(Builder& b, Value self) {
     return b.select(whole, pole, b.select(reflected, mirrored, y));
   });
 }
+// Of n = 0 the above, of 1 the sum of 1 / (x + k)², six terms by themselves and the others by their asymptotic series (Abramowitz and Stegun 6.4.12).
+Value polygamma(Builder& b, int64_t n, Value self) {
+  if (n == 0) return digamma(b, self);
+  return in_f64(b, self, [&](Value x) {
+    // Below 1/2 by reflection: (π / sin πx)² - trigamma(1 - x), the sine's period taken off first.
+    Value reflected = b.compare(Direction::LT, x, b.like(0.5, x)), z = b.select(reflected, b.sub(one(b, x), x), x), sum = zero_like(b, x);
+    auto inverse_square = [&](Value v) { return b.div(one(b, v), b.mul(v, v)); };
+    for (int k = 0; k < 6; ++k, z = b.add(z, 1)) sum = b.add(sum, inverse_square(z));
+    Value square = inverse_square(z), series = b.add(b.add(b.mul(polynomial(b, square, {1.0 / 42, -1.0 / 30, 1.0 / 6}), square), b.div(b.like(0.5, z), z)), 1);
+    sum = b.add(sum, b.div(series, z));
+    Value sine = b.create<hlo::SineOp>(b.mul(b.sub(x, b.floor(b.add(x, 0.5))), M_PI));
+    return b.select(reflected, b.sub(b.mul(inverse_square(sine), M_PI * M_PI), sum), sum);
+  });
+}
 Value erfinv(Builder& b, Value self) {
   return elementwise(b, [&](Value y) {
     Value m = b.abs(y), below = b.sub(one(b, m), m), x;

@@ -1,6 +1,7 @@
 """ATen's operators that PyTorch decomposes above every device stay whole; which composites are kept, and what their text says of absent operands."""
 
 import copy
+import math
 
 import pytest
 import torch
@@ -242,6 +243,15 @@ def test_channel_shuffle(x, groups):
     assert not fallbacks()
     with pytest.raises(RuntimeError, match="Number of channels must be divisible by groups"):
         F.channel_shuffle(x.detach().to("cresset"), 5)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_polygamma(n):
+    x = torch.cat([torch.linspace(-9.93, 30, 1000), torch.tensor([1e-6, 1e5, math.inf, math.nan])])
+    expected = torch.polygamma(n, x.double()).float()
+    torch.testing.assert_close(torch.polygamma(n, x.to("cresset")).cpu(), expected, equal_nan=True)
+    torch.testing.assert_close(torch.compile(lambda x: torch.polygamma(n, x), backend="cresset")(x), expected, equal_nan=True)
+    assert not fallbacks()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])

@@ -23,6 +23,9 @@ SKIPPED = {
     ("topk", torch.bfloat16): TIES,
     ("topk", torch.int64): TIES,
     ("topk", torch.uint8): TIES,
+    ("kthvalue", torch.bfloat16): TIES,
+    ("kthvalue", torch.int64): TIES,
+    ("kthvalue", torch.uint8): TIES,
     ("sort", torch.uint8): TIES,
     ("sort", torch.bfloat16): TIES,
     ("sort", torch.bool): TIES,
@@ -95,7 +98,8 @@ def test_errors_like_cpu(info):
 
 
 NO_GRADIENT_TEST = {
-    "digamma": "its gradient is polygamma, which is not lowered",
+    "digamma": "the CPU's trigamma takes the sine of πx in f32, wrong by 2e-5 near a pole; test_operators.py compares with f64",
+    "polygamma": "its gradient is of n + 1, which is lowered up to 1",
     "index_fill": "PyTorch's gradient looks for unique indices, which is not lowered",
     "asin": "1 - x² near zero: one rounding here, two on the CPU",
     "atanh": "1 - x² near zero: one rounding here, two on the CPU",
