@@ -135,8 +135,10 @@ class _Step(torch.autograd.Function):
     def backward(ctx, *gradients):
         with torch.no_grad():
             found = _Step.gradients(ctx, gradients)
-        if torch.is_grad_enabled():  # create_graph: whoever differentiates these is told, and not given zeros
-            found = [None if g is None else torch._C._functions.DelayedError(_SECOND, 1)(g.requires_grad_()) for g in found]
+        if torch.is_grad_enabled():  # create_graph: whoever differentiates these by what they depend on is told, and not given zeros
+            causes = [t for t in (*ctx.saved_tensors, *gradients) if t is not None and t.requires_grad]
+            error = torch._C._functions.DelayedError(_SECOND, 1 + len(causes))
+            found = [None if g is None else error(g.requires_grad_(), *causes)[0] for g in found]
         return None, None, *found
 
     @staticmethod

@@ -12,7 +12,7 @@ import gc
 import logging
 import sys
 
-from torch._dynamo import guards, output_graph, symbolic_convert
+from torch._dynamo import disable, guards, output_graph, symbolic_convert
 from torch._dynamo.callback import callback_handler
 from torch._dynamo.variables.higher_order_ops import LocalMapWrappedHigherOrderVariable as LocalMap
 from torch._library import utils as library
@@ -31,6 +31,7 @@ def _replace(module, name, function):
     setattr(module, name, function)
 
 
+@disable  # a gradient that is compiled by need calls these within functions that Dynamo follows, and waits for itself if it begins to compile them
 def _begin(_):
     if gc.isenabled():
         gc.disable()
@@ -44,6 +45,7 @@ def _begin(_):
     _replace(LocalMap, "should_wrap_in_hop", lambda value: LocalMap._enabled and is_local_map(value))
 
 
+@disable
 def _end(_):
     _until_compiled.close()
 

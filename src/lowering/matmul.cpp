@@ -45,6 +45,7 @@ Value linalg_solve_triangular(Builder& b, Value self, Value B, bool upper, bool 
 }
 Value mv(Builder& b, Value self, Value vec) { return b.dot(self, vec, {1}, {0}); }
 Value dot(Builder& b, Value self, Value tensor) { return b.dot(self, tensor, {0}, {0}); }
+Value vdot(Builder& b, Value self, Value other) { return dot(b, self, other); }  // of real numbers
 Value addmm(Builder& b, Value self, Value mat1, Value mat2, Scalar beta, Scalar alpha) { return plus_scaled(b, self, b.matmul(mat1, mat2, false, false, compute_type(b)), beta, alpha); }
 Value baddbmm(Builder& b, Value self, Value batch1, Value batch2, Scalar beta, Scalar alpha) {
   return plus_scaled(b, self, b.matmul(batch1, batch2, false, false, compute_type(b)), beta, alpha);

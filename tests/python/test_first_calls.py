@@ -128,6 +128,22 @@ def test_dynamo_compiles_without_garbage_collection(monkeypatch):
         gc.enable()
 
 
+LAZY = """
+import torch
+def f(x, w):
+    y = (x * w).view(-1)
+    part = y[:2]  # of another result: AOTAutograd traces it, and compiles the gradient when it is asked for
+    torch._dynamo.graph_break()
+    return torch.autograd.grad(y.sum() + part.sum(), w)[0]
+x, w = torch.randn(2, 3), torch.randn(2, 3, requires_grad=True)
+torch.testing.assert_close(torch.compile(f, backend="cresset")(x, w), f(x, w))
+"""
+
+
+def test_a_gradient_that_is_compiled_within_a_compiled_function():
+    subprocess.run([sys.executable, "-c", LAZY], check=True, timeout=120)
+
+
 def test_who_logs_calls_sees_the_names_of_functions():
     def named(x):
         return x.exp()
