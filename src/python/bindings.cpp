@@ -133,7 +133,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   py::class_<trace::CapturedProgram, std::shared_ptr<trace::CapturedProgram>>(m, "CapturedProgram")
       .def("run", &trace::CapturedProgram::run, release)
       .def("takes", &trace::CapturedProgram::takes)
-      .def("written", &trace::CapturedProgram::written);
+      .def("written", &trace::CapturedProgram::written)
+      .def("draws", &trace::CapturedProgram::draws);
   m.def("begin_body", &trace::begin_body, py::arg("arguments"));
   m.def("abort_body", &trace::abort_body);
   m.def("end_body", [](const std::string& name, int version, const py::dict& attributes, const std::vector<at::Tensor>& results) {

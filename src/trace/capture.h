@@ -35,6 +35,8 @@ class CapturedProgram {
   bool takes(const std::vector<at::Tensor>& inputs) const;
   /// The inputs that it changes in place. None of them may share its memory with another input.
   std::vector<int> written() const;
+  /// Whether each run draws random numbers anew.
+  bool draws() const { return randoms_; }
 
  private:
   class Builder;

@@ -1,6 +1,7 @@
 """torch.compile without AOTAutograd: what is recorded directly, that it means what eager PyTorch means, and what goes AOTAutograd's way."""
 
 import copy
+import math
 import mmap
 import os
 import pathlib
@@ -10,11 +11,12 @@ import sys
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 import torch_cresset
 import torch_cresset.compile
 from conftest import fallbacks
-from torch_cresset import direct
+from torch_cresset import training
 
 
 def compiled(f, **options):
@@ -84,7 +86,7 @@ def test_gradients_of_unused_results_take_no_memory():
     resident = lambda: int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
     before = resident()
     for shape, stride, dtype in [((64 << 18,), (1,), torch.float32), ((1 << 10, 1 << 12), (1, 1 << 10), torch.complex64), ((3, 0), (1, 3), torch.bool), ((), (), torch.bfloat16)]:
-        zeros = direct._zeros(shape, stride, dtype)
+        zeros = training._zeros(shape, stride, dtype)
         assert zeros.shape == shape and zeros.stride() == stride and zeros.dtype == dtype and not zeros.count_nonzero()
     assert resident() - before < 16 << 20
 
@@ -260,10 +262,45 @@ def test_what_is_overwritten_before_the_backward_is_an_error():
         y.sum().backward()
 
 
-def test_second_derivatives_are_refused():
-    x = torch.randn(8, requires_grad=True)
-    (g,) = torch.autograd.grad(compiled(torch.sin)(x).sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError, match="second derivatives"):
+def _equation(u, x):
+    """Of third order, as a network that solves one is trained."""
+    (g,) = torch.autograd.grad(u.sum(), x, create_graph=True)
+    (h,) = torch.autograd.grad(g[:, 0].sum(), x, create_graph=True)
+    (k,) = torch.autograd.grad(h[:, 1].sum(), x, create_graph=True)
+    return ((u[:, 0] * g[:, 0] + h[:, 0] + k[:, 1]) ** 2).mean()
+
+
+def _penalty(y, x):
+    (g,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
+    return (g.flatten(1).norm(2, 1) - 1).square().mean() + y.mean()
+
+
+@pytest.mark.parametrize("layers, shape, loss", [
+    ([nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 1)], (6, 2), _equation),
+    ([nn.Conv2d(3, 8, 3, 2, 1), nn.SiLU(), nn.GroupNorm(2, 8), nn.ConvTranspose2d(8, 4, 4, 2, 1), nn.Softplus(), nn.Flatten(), nn.Linear(256, 4)], (4, 3, 8, 8), _penalty),
+    ([nn.Linear(3, 4)], (5, 3), _penalty),
+], ids=["equation", "penalty", "linear"])
+def test_derivatives_of_any_order(layers, shape, loss):
+    model, results = nn.Sequential(*layers), []
+    for f in (model, torch.compile(model, backend="cresset")):
+        for scale in (1, 2):  # recorded first, then found
+            x = (scale * torch.linspace(-1, 1, math.prod(shape)).sin().reshape(shape)).requires_grad_()
+            model.zero_grad()
+            value = loss(f(x), x)
+            value.backward()
+            results.append([value.detach(), x.grad, *[p.grad for p in model.parameters()]])
+    torch.testing.assert_close(results[2:], results[:2])
+
+
+@pytest.mark.parametrize("f, change", [(lambda x, b: F.dropout(x) * x + b, False), (lambda x, b: x * x + b, True)], ids=["random", "changed since"])
+def test_second_derivatives_that_are_refused(f, change):
+    x, b = torch.randn(8, requires_grad=True), torch.randn(8, requires_grad=True)
+    y = compiled(f)(x, b).sum()
+    if change:
+        with torch.no_grad():
+            b.add_(1)
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    with pytest.raises(RuntimeError, match="have none themselves"):
         (g.sum() + x.sum()).backward()
 
 
