@@ -209,8 +209,8 @@ llvm::Error check_key(const Fusion& fusion, const std::string& key, const Target
   return llvm::createStringError("two kernels have one key, but not the same code: " + label_of(fusion));
 }
 
-// A kernel that runs for less than this is shared by all sizes: its compilation takes tens of it.
-constexpr double kShareSeconds = 1e-3;
+// A kernel that runs for less than this is shared by all sizes: its compilation takes some of it.
+constexpr double kShareSeconds = 1e-2;
 // So many that differ in where they read only share their code, too.
 constexpr size_t kShareWindows = 4;
 

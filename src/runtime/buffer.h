@@ -21,6 +21,8 @@ class Buffer {
   static std::shared_ptr<Buffer> allocate(size_t size);
   /// Memory owned by someone else (a CPU tensor): `owner` is held as long as the buffer lives.
   static std::shared_ptr<Buffer> wrap(void* data, size_t size, std::shared_ptr<void> owner);
+  /// Ends what wrap() began: nobody reads or writes these bytes any more.
+  void release() { owner_.reset(), data_ = nullptr; }
   /// New memory with the same bytes.
   std::shared_ptr<Buffer> copy() const;
 

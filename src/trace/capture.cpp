@@ -160,6 +160,7 @@ void abort_capture() {
   std::lock_guard lock(trace_mutex());
   // What was recorded on the stand-ins must never run: they forget it, and so does what is still held of it.
   for (const at::Tensor& t : current->stand_ins) Cell::of(t).forget();
+  for (const BufferPtr& buffer : current->buffers) buffer->release();
   Cell::forget(current);
   current = nullptr;
 }
@@ -216,7 +217,8 @@ class CapturedProgram::Builder {
     for (const Value& v : results_) captured_->types_.push_back(v.type());
     for (const NodePtr& n : graph.inputs) captured_->leaves_.push_back(leaf_of(n));
     alias_written(graph);
-    if (!results_.empty()) captured_->program_ = program_for(graph);
+    if (!results_.empty()) captured_->program_ = program_for(graph, true);
+    if (captured_->program_ && compiled_in_haste(*captured_->program_)) captured_->graph_ = std::move(graph);
     captured_->randoms_ = capture().drawn ? 0 : int(capture().randoms.size());
     capture().drawn = true;
     return captured_;
@@ -345,6 +347,10 @@ std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& i
   for (int64_t& o : offsets) std::tie(seed, o) = draw_random();
   std::vector<BufferPtr> results;
   if (!program_) return results;
+  if (graph_) {
+    program_ = program_for(*graph_, true);
+    if (!compiled_in_haste(*program_)) graph_.reset();
+  }
   std::vector<BufferPtr> held;
   std::vector<uint64_t> numbers(leaves_.size());
   std::vector<void*> pointers, result_pointers;

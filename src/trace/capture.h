@@ -70,6 +70,7 @@ class CapturedProgram {
   std::vector<at::Tensor> show(const std::vector<at::Tensor>& inputs, const std::vector<BufferPtr>& results) const;
 
   std::shared_ptr<Program> program_;
+  std::optional<Graph> graph_;  // as long as the program is one that was compiled in haste
   std::vector<Input> inputs_;
   std::vector<Leaf> leaves_;
   std::vector<Output> outputs_;

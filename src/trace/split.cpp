@@ -264,6 +264,7 @@ class Splitter {
     const ProgramStats& stats = piece.program->stats();
     program.stats_.arena_bytes = std::max(program.stats_.arena_bytes, stats.arena_bytes);
     program.stats_.temporary_bytes += stats.temporary_bytes;
+    program.stats_.shared_seconds += stats.shared_seconds;
     program.stats_.kernels += stats.kernels;
     program.stats_.donated_bytes += stats.donated_bytes;
     program.stats_.kept_bytes += stats.kept_bytes;

@@ -38,7 +38,7 @@ namespace {
 
 constexpr size_t kMaxPending = 20000;   // nodes after which a window runs in any case
 constexpr size_t kMaxPrograms = 512;
-constexpr int kSharedRuns = 4;            // after which a program of changing sizes is compiled for its own,
+constexpr int kSharedRuns = 16;           // after which a program of changing sizes is compiled for its own,
 constexpr double kSharedSeconds = 1e-4;   // if kernels that other sizes share take that long in it
 
 struct Trace {
@@ -304,6 +304,8 @@ std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes) {
 
 }  // namespace
 
+bool compiled_in_haste(const Program& program) { return program.stats().shared_seconds > kSharedSeconds; }
+
 std::shared_ptr<Program> program_for(const Graph& graph, bool again) {
   std::string hash = key_of(graph);
   if (CachedProgram* known = find_cached(hash)) {
@@ -315,7 +317,7 @@ std::shared_ptr<Program> program_for(const Graph& graph, bool again) {
   std::shared_ptr<Program> program;
   if (changing) program = split_program(graph, *changing, program_of_piece);
   if (!program) program = compiled(graph, lines, changing && again);
-  keep({hash, program, std::move(lines), program->stats().shared_seconds > kSharedSeconds ? kSharedRuns : 0});
+  keep({hash, program, std::move(lines), compiled_in_haste(*program) ? kSharedRuns : 0});
   return program;
 }
 

@@ -52,6 +52,8 @@ Graph make_graph(const std::vector<Value>& outputs);
 /// The program of a graph, from the cache or compiled. Raises c10::Error naming the operator if it can't be compiled. If it is asked for `again`
 /// before each run, it may be compiled in haste at first.
 std::shared_ptr<Program> program_for(const Graph& graph, bool again = false);
+/// Whether it has been, so that it is worth asking again.
+bool compiled_in_haste(const Program& program);
 
 /// Composites of a library (composite::read_library) that are raised in every program from here on; what is pending runs first. Raises a ValueError if the text is no module or has none.
 void add_raised(const std::string& library);

@@ -80,6 +80,20 @@ def test_sizes_that_alternate_stay_whole():
     assert grown["cresset.split"] == 0 and grown["cresset.kernel_shared"] == 0
 
 
+def test_compiled_graphs_share_kernels_at_first():
+    model = nn.Sequential(nn.Linear(64, 256), nn.Tanh(), nn.Linear(256, 64)).eval()
+    compiled = torch.compile(model, backend="cresset", dynamic=True)
+    with torch.no_grad():
+        for n in range(960, 3361, 240):
+            x = torch.randn(n, 64)
+            actual, grown = counted(lambda: compiled(x))
+            torch.testing.assert_close(actual, model(x))
+        assert grown["cresset.kernel_compile"] == 0 and grown["cresset.kernel_shared"] == 2
+        _, grown = counted(lambda: [compiled(x) for _ in range(20)])  # worth code of its own by then
+        assert grown["cresset.compile"] == 1 and grown["cresset.kernel_compile"] > 0 and grown["cresset.kernel_shared"] == 0
+        torch.testing.assert_close(compiled(x), actual)
+
+
 def test_through_compile():
     model = Decoder().eval()
     expected, _ = decode(model, 40, "cpu")
