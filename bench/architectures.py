@@ -181,8 +181,8 @@ def prepared(name):
     raise failure
 
 
-def measure(name, threads, seconds):
-    """One architecture, in this process."""
+def measure(name, threads, seconds, prepare=prepared):
+    """One architecture, in this process. `prepare` gives its model and the inputs, by name."""
     import torch
 
     import torch_cresset
@@ -191,7 +191,7 @@ def measure(name, threads, seconds):
     torch.manual_seed(0)
     found = {"name": name}
     try:
-        model, inputs = prepared(name)
+        model, inputs = prepare(name)
     except Exception as e:
         return found | {"left out": f"{type(e).__name__}: {e}"[:200]}
     found["inputs"] = {k: list(v.shape) for k, v in inputs.items()}
@@ -242,22 +242,26 @@ def findings(r):
         yield f"the process ended: {r['ended']}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="architectures as transformers calls them, as bert; all if there are none")
+def main(description=__doc__.split("\n")[0], script=__file__, prepare=prepared, names=None):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="architectures as transformers calls them, as bert; all if there are none" if names is None else "beginnings of names; all if there are none")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.4, help="for each timing")
     parser.add_argument("--json", help="file for all that was measured, a line for each architecture")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print("RESULT " + json.dumps(measure(options.names[0], options.threads, options.seconds)))
+        print("RESULT " + json.dumps(measure(options.names[0], options.threads, options.seconds, prepare)))
         return
-    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+    if names is None:
+        from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
+        chosen = options.names or MODEL_MAPPING_NAMES
+    else:
+        chosen = [name for name in names if name.startswith(tuple(options.names) or "")]
     every = []
-    for name in options.names or MODEL_MAPPING_NAMES:
-        command = [sys.executable, os.path.abspath(__file__), name, "--child", "--threads", str(options.threads), "--seconds", str(options.seconds)]
+    for name in chosen:
+        command = [sys.executable, os.path.abspath(script), name, "--child", "--threads", str(options.threads), "--seconds", str(options.seconds)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
             line = next((x for x in done.stdout.splitlines() if x.startswith("RESULT ")), None)
@@ -270,7 +274,7 @@ def main():
         for text in findings(every[-1]):
             print(f"{name}: {text}", flush=True)
     ran = [r for r in every if "eager, ms" in r]
-    print(f"{len(ran)} architectures compared, {sum('left out' in r for r in every)} left out")
+    print(f"{len(ran)} compared, {sum('left out' in r for r in every)} left out")
     for key in ("torch.compile", "device"):
         ratios = [r[f"{key}, ms"] / r["eager, ms"] for r in ran if f"{key}, ms" in r]
         if ratios:

@@ -18,16 +18,16 @@ _log = logging.getLogger(__name__)
 
 
 class Training:
-    """`again` records the graph's results on other stand-ins, or is None; `keeps`: whether inputs are kept for gradients of the gradients alone, or are there if somebody else keeps
-    them. `differentiable`: which results have gradients; `used`: which inputs the gradients need; `sources`: for each
-    input the numbers of the differentiable results that its gradient comes from."""
+    """`again` records the graph's results on other stand-ins, or is None; `keeps`: whether inputs that only gradients of the gradients need are kept, or are there if somebody else
+    keeps them. `differentiable`: which results have gradients; `used`: which inputs the gradients need; `sources`: for each input the numbers of the differentiable results that its
+    gradient comes from."""
 
     def __init__(self, again, keeps, forward, backward, differentiable, used, sources, tangents):
         self.forward, self.backward, self.differentiable, self.used, self.sources = forward, backward, differentiable, used, sources
         self.layouts = [(t.shape, t.stride(), t.dtype) for t in tangents]
         self.refer = _kept if keeps else weakref.ref
         self.again = None if forward.written() or forward.draws() else again
-        self.others = [i for i in range(len(sources)) if i not in set(used)] if self.again else []  # inputs that gradients of the gradients need besides
+        self.others = sorted(set(range(len(sources))) - set(used)) if self.again else []  # inputs that gradients of the gradients need besides
         self.of_gradients = {}  # programs, by which tangents have gradients
 
     def written(self):

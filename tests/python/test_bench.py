@@ -184,7 +184,7 @@ def test_growth_with_layers(tmp_path):
 def test_an_architecture_is_compared(tmp_path):
     command = [sys.executable, str(BENCH / "architectures.py"), "t5", "time_series_transformer", "--seconds", "0.01", "--json", str(tmp_path / "all.jsonl")]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "1 architectures compared, 1 left out" in output
+    assert "1 compared, 1 left out" in output
     t5, other = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
     assert t5["inputs"] == {"input_ids": [2, 64], "decoder_input_ids": [2, 16]} and t5["fallbacks"] == {} and "prediction_length" in other["left out"]
     for key in ("torch.compile", "device", "gradients"):
