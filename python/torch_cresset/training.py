@@ -75,7 +75,7 @@ class Training:
             found = torch.autograd.grad(outputs, [t for t in inputs if t.requires_grad], tangents, allow_unused=True, create_graph=True)
             return _apart([g for g in found if g is not None], stand_ins)
 
-        with recording():
+        with torch.autocast("cpu", enabled=False), recording():  # the forward was not under it
             stand_ins = [_C.wrap(t.detach()).requires_grad_(t.requires_grad) for t in (*tensors, *tangents)]
             outputs = again(stand_ins)
             return with_gradients(again, stand_ins, outputs, keeps=True) if any(t.requires_grad for t in outputs) else _C.captured_program(stand_ins, outputs)

@@ -292,6 +292,18 @@ def test_derivatives_of_any_order(layers, shape, loss):
     torch.testing.assert_close(results[2:], results[:2])
 
 
+def test_gradients_are_differentiated_as_the_forward_was_computed():
+    x, w = torch.randn(4, 32) / 8, torch.randn(32, 32) / 8
+    results = []
+    for f, narrow in ((lambda x, w: (x @ w).tanh(), False), (compiled(lambda x, w: (x @ w).tanh()), True)):
+        leaves = [t.clone().requires_grad_() for t in (x, w)]
+        y = f(*leaves).sum()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
+            g = torch.autograd.grad(y, leaves[0], create_graph=True)[0]
+        results.append([g.detach(), *torch.autograd.grad(g.square().sum(), leaves)])
+    torch.testing.assert_close(results[1], results[0])
+
+
 @pytest.mark.parametrize("f, change", [(lambda x, b: F.dropout(x) * x + b, False), (lambda x, b: x * x + b, True)], ids=["random", "changed since"])
 def test_second_derivatives_that_are_refused(f, change):
     x, b = torch.randn(8, requires_grad=True), torch.randn(8, requires_grad=True)
