@@ -96,12 +96,11 @@ def _apart(results, inputs):
 
 def with_gradients(again, inputs, outputs, keeps=False):
     """Of what was recorded on stand-ins, which must share no memory."""
-    differentiable = [t.requires_grad for t in outputs]
-    tangents = [_C.wrap(torch.empty_like(t, device="cpu")) for t, d in zip(outputs, differentiable) if d]  # of an expanded result each element has its own
-    targets = [t for t in inputs if t.requires_grad]
-    found = iter(torch.autograd.grad([t for t, d in zip(outputs, differentiable) if d], targets, tangents, allow_unused=True))
+    differentiable, roots = [t.requires_grad for t in outputs], [t for t in outputs if t.requires_grad]
+    tangents = [_C.wrap(torch.empty_like(t, device="cpu")) for t in roots]  # of an expanded result each element has its own
+    found = iter(torch.autograd.grad(roots, [t for t in inputs if t.requires_grad], tangents, allow_unused=True))
     gradients = [next(found) if t.requires_grad else None for t in inputs]
-    sources = _sources([t for t, d in zip(outputs, differentiable) if d], inputs, gradients)
+    sources = _sources(roots, inputs, gradients)
     gradients = [g for g in gradients if g is not None]
     inputs, outputs = [t.detach() for t in inputs], [t.detach() for t in outputs]
     saved, saved_stand_ins, used = _C.partition(inputs, outputs, tangents, gradients)

@@ -187,6 +187,9 @@ Value Builder::highest(Type t) {
 Value Builder::maximum(Value v, ArrayRef<int64_t> dims) {
   return reduce(v, dims, lowest(element_of(v)), [](Builder& b, Value x, Value y) { return b.max(x, y); });
 }
+Value Builder::minimum(Value v, ArrayRef<int64_t> dims) {
+  return reduce(v, dims, highest(element_of(v)), [](Builder& b, Value x, Value y) { return b.min(x, y); });
+}
 Value Builder::spread(Value reduced, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape) {
   Dims kept;
   for (int64_t d = 0; d < int64_t(shape.size()); ++d)

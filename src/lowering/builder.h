@@ -123,6 +123,7 @@ class Builder {
   Value reduce(Value v, llvm::ArrayRef<int64_t> dims, Value init, llvm::function_ref<Value(Builder&, Value, Value)> body);
   Value sum(Value v, llvm::ArrayRef<int64_t> dims);  // accumulated in f32 where v is narrower
   Value maximum(Value v, llvm::ArrayRef<int64_t> dims);
+  Value minimum(Value v, llvm::ArrayRef<int64_t> dims);
   /// A reduced value over the shape it was reduced from.
   Value spread(Value reduced, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape);
   /// Sums what broadcasting repeated: the gradient of `broadcast`.
@@ -164,5 +165,7 @@ class Builder {
   /// One-hot comparison along a new last dimension: index[..., None] == iota(n).
   Value one_hot(Value index, int64_t n);
 };
+
+inline mlir::Type i64_of(Builder& b) { return b.ops.getI64Type(); }
 
 }  // namespace cresset::lowering

@@ -7,8 +7,6 @@
 namespace cresset::lowering::aten {
 namespace {
 
-mlir::Type i64_of(Builder& b) { return b.ops.getI64Type(); }
-
 // Integer indices of some dimensions: their common shape, where it stands in the result, and the index vectors.
 struct Selection {
   Dims indexed, batch, offset_dims;

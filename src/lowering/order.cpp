@@ -5,8 +5,6 @@
 namespace cresset::lowering::aten {
 namespace {
 
-mlir::Type i64_of(Builder& b) { return b.ops.getI64Type(); }
-
 // NaN is larger than any number.
 Values sorted(Builder& b, Value self, int64_t dim, bool descending) {
   mlir::Type element = element_of(self);
@@ -36,7 +34,7 @@ Values middle(Builder& b, Value self, int64_t dim) {
   if (!is_floating(self)) return number;
   Value last = b.slice(line[0], dim, n - 1, n), has_nan = b.compare(Direction::NE, last, last);
   Value positions = b.iota(dim, shape_of(self), i64_of(b)), nan = b.compare(Direction::NE, self, self);
-  Value first = b.reduce(b.select(nan, positions, b.like(double(n), positions)), {dim}, b.highest(i64_of(b)), [](Builder& b, Value x, Value y) { return b.min(x, y); });
+  Value first = b.minimum(b.select(nan, positions, b.like(double(n), positions)), {dim});
   return {b.select(has_nan, last, number[0]), b.select(has_nan, b.unsqueeze(first, dim), number[1])};
 }
 // Of the numbers that are not nan; nan where there are none.

@@ -16,28 +16,24 @@ int64_t count(Value v, const Dims& dims) {
   return n;
 }
 
-Value minimum_of(Builder& b, Value v, llvm::ArrayRef<int64_t> dims) {
-  return b.reduce(v, dims, b.highest(element_of(v)), [](Builder& b, Value x, Value y) { return b.min(x, y); });
-}
-
 // Position of the first extreme element (nan counts as extreme) along one dimension.
 Value position_of(Builder& b, Value x, Value extreme, int64_t dim) {
   Value same = b.compare(Direction::EQ, x, b.spread(extreme, {dim}, shape_of(x)));
   if (is_floating(x)) same = b.logical_or(same, b.compare(Direction::NE, x, x));
   mlir::Type i64 = b.ops.getI64Type();
   Value n = b.constant(c10::Scalar(shape_of(x)[dim]), i64, shape_of(x));
-  return minimum_of(b, b.select(same, b.iota(dim, shape_of(x), i64), n), {dim});
+  return b.minimum(b.select(same, b.iota(dim, shape_of(x), i64), n), {dim});
 }
 Values extreme_with_position(Builder& b, Value self, int64_t dim, bool max) {
   if (rank_of(self) == 0) return {self, b.constant(0.0, b.result_element(1), b.result_shape(1))};
   dim = wrap(dim, rank_of(self));
-  Value extreme = max ? b.maximum(self, {dim}) : minimum_of(b, self, {dim});
+  Value extreme = max ? b.maximum(self, {dim}) : b.minimum(self, {dim});
   return {b.as_result(extreme, 0), b.as_result(position_of(b, self, extreme, dim), 1)};
 }
 Value arg(Builder& b, Value self, std::optional<int64_t> dim, bool max) {
   Value x = dim && rank_of(self) ? self : b.reshape(self, {type_of(self).getNumElements()});
   int64_t d = dim && rank_of(self) ? wrap(*dim, rank_of(self)) : 0;
-  return b.as_result(position_of(b, x, max ? b.maximum(x, {d}) : minimum_of(b, x, {d}), d));
+  return b.as_result(position_of(b, x, max ? b.maximum(x, {d}) : b.minimum(x, {d}), d));
 }
 
 // Mean and variance with `correction`; both reduced.
@@ -64,9 +60,9 @@ Value mean_dim(Builder& b, Value self, OptionalDims dim, bool keepdim, std::opti
   return b.as_result(b.div(s, b.like(double(count(self, dims)), s)));
 }
 Value amax(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) { return b.as_result(b.maximum(self, dims_of(self, dim))); }
-Value amin(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) { return b.as_result(minimum_of(b, self, dims_of(self, dim))); }
+Value amin(Builder& b, Value self, llvm::ArrayRef<int64_t> dim, bool keepdim) { return b.as_result(b.minimum(self, dims_of(self, dim))); }
 Value max(Builder& b, Value self) { return b.as_result(b.maximum(self, dims_of(self, std::nullopt))); }
-Value min(Builder& b, Value self) { return b.as_result(minimum_of(b, self, dims_of(self, std::nullopt))); }
+Value min(Builder& b, Value self) { return b.as_result(b.minimum(self, dims_of(self, std::nullopt))); }
 Values max_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return extreme_with_position(b, self, dim, true); }
 Values min_dim(Builder& b, Value self, int64_t dim, bool keepdim) { return extreme_with_position(b, self, dim, false); }
 Value argmax(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) { return arg(b, self, dim, true); }
@@ -85,7 +81,7 @@ Value nansum(Builder& b, Value self, OptionalDims dim, bool keepdim, std::option
 }
 Values aminmax(Builder& b, Value self, std::optional<int64_t> dim, bool keepdim) {
   Dims dims = dim ? dims_of(self, llvm::ArrayRef(*dim)) : dims_of(self, std::nullopt);
-  return {b.as_result(minimum_of(b, self, dims), 0), b.as_result(b.maximum(self, dims), 1)};
+  return {b.as_result(b.minimum(self, dims), 0), b.as_result(b.maximum(self, dims), 1)};
 }
 Value count_nonzero_dim_IntList(Builder& b, Value self, llvm::ArrayRef<int64_t> dim) {
   return b.as_result(b.sum(b.convert(b.convert(self, b.ops.getI1Type()), b.ops.getI64Type()), dims_of(self, dim)));
@@ -127,7 +123,7 @@ static Value vector_norm(Builder& b, Value self, double ord, OptionalDims dim) {
   Dims dims = dims_of(self, dim);
   if (ord == 2) return b.as_result(b.sqrt(b.sum(b.mul(x, x), dims)));
   Value m = b.abs(x);
-  if (std::isinf(ord)) return b.as_result(ord > 0 ? b.maximum(m, dims) : minimum_of(b, m, dims));
+  if (std::isinf(ord)) return b.as_result(ord > 0 ? b.maximum(m, dims) : b.minimum(m, dims));
   if (ord == 0) return b.as_result(b.sum(b.convert(b.compare(Direction::NE, x, b.like(0, x)), element_of(x)), dims));
   if (ord == 1) return b.as_result(b.sum(m, dims));
   Value s = b.sum(b.pow(m, b.like(ord, m)), dims);
