@@ -16,6 +16,7 @@
 #include "cpu/prepare/control_flow.h"
 #include "cpu/jit/family.h"
 #include "cpu/jit/kernel_cache.h"
+#include "cpu/jit/numbers.h"
 #include "cpu/emit/kernels.h"
 #include "cpu/kept.h"
 #include "cpu/native_program.h"
@@ -179,12 +180,12 @@ void compile_objects(std::vector<Fresh>& fresh, const Target& target) {
   for (auto& helper : helpers) helper.join();
 }
 
-llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, const std::string& key, const Target& target) {
+llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, const std::string& key, const Target& target, bool any_size = false) {
   Fresh fresh;
   fresh.kernel.name = key;
   fresh.context = std::make_unique<llvm::LLVMContext>();
   fresh.module = std::make_unique<llvm::Module>(key, *fresh.context);
-  KernelEmitter k(*fresh.module, target, key, slots.count());
+  KernelEmitter k(*fresh.module, target, key, slots.count(), any_size);
   KernelContext context{k, fusion, slots, fresh.kernel};
   if (auto error = emit(context)) return error;
   k.finish();
@@ -210,7 +211,7 @@ llvm::Error check_key(const Fusion& fusion, const std::string& key, const Target
 }
 
 // A kernel that runs for less than this is shared by all sizes: its compilation takes some of it.
-constexpr double kShareSeconds = 1e-2;
+constexpr double kShareSeconds = 1e-1;
 // So many that differ in where they read only share their code, too.
 constexpr size_t kShareWindows = 4;
 
@@ -219,83 +220,87 @@ using Kernels = std::map<std::string, std::shared_ptr<NativeKernel>>;  // by key
 // The kernels of one program, from the caches or compiled.
 class KernelMaker {
  public:
-  KernelMaker(const Target& target, bool sizes_change) : target_(target), sizes_change_(sizes_change) {}
+  KernelMaker(const Target& target, bool sizes_change) : target_(target), sizes_change_(sizes_change || serves_any_size()) { forget_families(); }
 
-  // With `others` that differ in where they begin to read only.
-  llvm::Error add(const Fusion& fusion, const std::string& key, bool others) {
+  // `others`: what it has in common with others that differ in where they begin to read only; "" if there are few.
+  llvm::Error add(const Fusion& fusion, const std::string& key, const std::string& others) {
     if (auto error = check_key(fusion, key, target_)) return error;
     auto [known, added] = kernels_.insert({key, nullptr});
     if (!added) return llvm::Error::success();
     auto native = find_kernel(key);
-    bool usable = native && (sizes_change_ || others || native->arguments.empty());
-    bool compared = others && usable && native->arguments.empty();  // the first of its family, perhaps: what the others share depends on it
-    if (usable && !compared) return known->second = std::move(native), llvm::Error::success();
+    if (native && !sizes_change_ && others.empty() && native->shared) native = nullptr;
+    bool compared = native && !others.empty() && !native->shared;  // of its family, perhaps: what the others share depends on it
+    if (native && !compared) return known->second = std::move(native), llvm::Error::success();
     Slots slots(fusion);
-    auto emitted = emit_kernel(fusion, slots, key, target_);
+    auto emitted = emit_kernel(fusion, slots, key, target_, sizes_change_);
     if (!emitted) return emitted.takeError();
-    if (compared) {
-      Integers integers(*emitted->module->getFunction(key));
-      family_of(integers.digest()).add(integers.values());
-      return known->second = std::move(native), llvm::Error::success();
+    if (sizes_change_ && emitted->kernel.cost * Kernel::kSecondsPerCost > kShareSeconds) {
+      emitted = emit_kernel(fusion, slots, key, target_);
+      if (!emitted) return emitted.takeError();
+      return fresh_.push_back(std::move(*emitted)), llvm::Error::success();
     }
-    bool shares = others || (sizes_change_ && emitted->kernel.cost * Kernel::kSecondsPerCost <= kShareSeconds);
-    if (!shares || !share(*emitted, slots.count())) fresh_.push_back(std::move(*emitted));
+    if (!sizes_change_ && others.empty()) return fresh_.push_back(std::move(*emitted)), llvm::Error::success();
+    Numbers numbers(*emitted->module->getFunction(key));
+    Family& family = family_of(numbers.digest() + (sizes_change_ ? "" : others), target_);
+    if (serves_any_size()) {
+      std::vector<int64_t> others = numbers.values();
+      for (int64_t& v : others) ++v;
+      family.add(others, false);
+    }
+    family.add(numbers.values(), sizes_change_);
+    if (compared) known->second = std::move(native);
+    else members_.push_back({std::move(*emitted), std::move(numbers), slots.count(), family});
     return llvm::Error::success();
   }
 
   llvm::Expected<Kernels> finish() {
+    std::map<std::string, Family*> begun;  // by the key of the code that is to be compiled
+    for (Member& m : members_) {
+      const std::string& code = m.family.key();
+      if (!m.family.code && begun.insert({code, &m.family}).second) fresh_.push_back(shared_code(m));
+      else m.emitted.module.reset(), m.emitted.context.reset();
+    }
     compile_objects(fresh_, target_);
-    Kernels shared;
     for (Fresh& f : fresh_) {
       if (!f.object) return f.object.takeError();
       auto native = add_kernel(f.kernel, std::move(*f.object));
       if (!native) return native.takeError();
-      (shares_.count(f.kernel.name) ? shared : kernels_)[f.kernel.name] = *native;
+      auto family = begun.find(f.kernel.name);
+      (family == begun.end() ? kernels_[f.kernel.name] : family->second->code) = *native;
     }
-    for (auto& [code, members] : shares_)
-      for (Member& m : members) {
-        Family& family = family_of(m.family);
-        if (shared.count(code) && family.key == code) family.code = shared[code];
-        const auto& native = shared.count(code) ? shared[code] : m.code;
-        kernels_[m.kernel.name] = share_kernel(m.kernel, *native, std::move(m.arguments));
-      }
+    for (Member& m : members_) kernels_[m.emitted.kernel.name] = share_kernel(m.emitted.kernel, *m.family.code, m.family.arguments(m.numbers.values()));
     return std::move(kernels_);
   }
 
  private:
+  // With CRESSET_ANY_SIZE=1, for tests, that of all kernels; no number in it is a constant.
+  static bool serves_any_size() {
+    static const bool wanted = is_switched_on("CRESSET_ANY_SIZE");
+    return wanted;
+  }
+
+  // A kernel that takes the code of its family.
   struct Member {
-    Kernel kernel;
-    std::string family;
-    std::vector<int64_t> arguments;
-    std::shared_ptr<NativeKernel> code;  // null if it is to be compiled
+    Fresh emitted;
+    Numbers numbers;
+    int buffers;
+    Family& family;
   };
 
-  // Takes the code of the kernel's family, or makes that of this kernel.
-  bool share(Fresh& fresh, int buffers) {
-    Integers integers(*fresh.module->getFunction(fresh.kernel.name));
-    Family& family = family_of(integers.digest());
-    if (family.add(integers.values())) return false;
-    if (family.key.empty()) {
-      std::string content = "family " + integers.digest();
-      for (size_t i = 0; i < family.change.size(); ++i) content += family.change[i] ? " ?" : ' ' + std::to_string(family.first[i]);
-      family.key = kernel_key(content, target_);
-      family.code = find_kernel(family.key);
-    }
-    auto& members = shares_[family.key];
-    members.push_back({fresh.kernel, integers.digest(), family.arguments(integers.values()), family.code});
-    if (family.code || members.size() > 1) return true;
-    integers.make_arguments(family.change, buffers);
-    fresh.module->getFunction(fresh.kernel.name)->setName(family.key);
-    fresh.kernel.name = family.key;
-    fresh_.push_back(std::move(fresh));
-    return true;
+  Fresh shared_code(Member& m) {
+    Fresh result = std::move(m.emitted);
+    m.emitted.kernel = result.kernel;
+    m.numbers.load(m.family.classes(), m.buffers);
+    result.module->getFunction(result.kernel.name)->setName(m.family.key());
+    result.kernel.name = m.family.key();
+    return result;
   }
 
   const Target& target_;
   bool sizes_change_;
   Kernels kernels_;
   std::vector<Fresh> fresh_;
-  std::map<std::string, std::vector<Member>> shares_;  // by the key of the code
+  std::vector<Member> members_;
 };
 
 // Values that are returned as they came, or twice, need a kernel that writes them.
@@ -412,7 +417,7 @@ llvm::Expected<Kernels> make_kernels(const std::vector<Fusion>& fusions, const T
   KernelMaker maker(target, sizes_change);
   for (auto [fusion, key, shape] : llvm::zip(fusions, keys, shapes))
     if (fusion.kind != Fusion::Composite)
-      if (auto error = maker.add(fusion, key, alike[shape].size() >= kShareWindows)) return error;
+      if (auto error = maker.add(fusion, key, alike[shape].size() >= kShareWindows ? shape : "")) return error;
   return maker.finish();
 }
 
@@ -475,7 +480,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
     } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
       program->add_launch(native, buffers, plan);
       if (fusion.in_place) program->copy_before(size_t(slots.at(updated_by(fusion.product))), size_t(slots.at(fusion.product->getResult(0))), value_bytes(fusion.product->getResult(0)));
-      if (options.sizes_change && !native.arguments.empty()) program->stats_.shared_seconds += native.kernel.cost * Kernel::kSecondsPerCost;
+      if (options.sizes_change && native.shared) program->stats_.shared_seconds += native.kernel.cost * Kernel::kSecondsPerCost;
       program->labels.push_back(label_of(fusion));
     }
   }

@@ -13,8 +13,8 @@ namespace cresset::cpu {
 int64_t element_bytes(mlir::Type t) { return t.isInteger(1) ? 1 : (t.getIntOrFloatBitWidth() + 7) / 8; }
 bool is_float(mlir::Type t) { return mlir::isa<mlir::FloatType>(t); }
 
-KernelEmitter::KernelEmitter(llvm::Module& m, const Target& t, const std::string& name, int buffers)
-    : b(m.getContext()), module(m), target(t) {
+KernelEmitter::KernelEmitter(llvm::Module& m, const Target& t, const std::string& name, int buffers, bool any)
+    : b(m.getContext()), module(m), target(t), any_size(any) {
   auto* pointer = b.getPtrTy();
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt64Ty(), b.getInt64Ty(), pointer}, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, m);
@@ -68,6 +68,10 @@ void KernelEmitter::loop(IR lo, IR hi, int64_t step, const std::function<void(IR
 void KernelEmitter::along(IR count, int lanes, const std::function<void(IR, int)>& body) {
   IR whole = b.CreateAnd(count, i64(-int64_t(lanes)));
   loop(i64(0), whole, lanes, [&](IR at) { body(at, lanes); });
+  rest_along(count, lanes, body);
+}
+
+void KernelEmitter::rest_along(IR count, int lanes, const std::function<void(IR, int)>& body) {
   for (int part = lanes / 2; part; part /= 2)
     when(b.CreateICmpNE(b.CreateAnd(count, i64(part)), i64(0)), [&] { body(b.CreateAnd(count, i64(-2 * int64_t(part))), part); });
 }
@@ -76,7 +80,13 @@ void KernelEmitter::prefetch(IR address, bool to_write, int cache) {
   b.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()}, {address, b.getInt32(to_write), b.getInt32(4 - cache), b.getInt32(1)});
 }
 
+void KernelEmitter::repeat(int64_t count, const std::function<void(IR)>& body) {
+  if (any_size) return loop(i64(0), i64(count), body);
+  for (int64_t i = 0; i < count; ++i) body(i64(i));
+}
+
 void KernelEmitter::when(IR condition, const std::function<void()>& then) {
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition)) return known->isZero() ? void() : then();
   auto* inside = llvm::BasicBlock::Create(b.getContext(), "then", function_);
   auto* after = llvm::BasicBlock::Create(b.getContext(), "done", function_);
   b.CreateCondBr(condition, inside, after);
@@ -93,6 +103,7 @@ void KernelEmitter::either(IR condition, const std::function<void()>& then, cons
 }
 
 IR KernelEmitter::unless(IR condition, IR usual, const std::function<IR()>& rare) {
+  if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition)) return known->isZero() ? usual : rare();
   auto* before = b.GetInsertBlock();
   IR other = nullptr;
   llvm::BasicBlock* from = nullptr;

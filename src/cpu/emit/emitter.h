@@ -48,11 +48,13 @@ struct Kernel {
 /// Builds `void name(ptr buffers, i64 begin, i64 end, ptr scratch)`. Buffers are read from the array once, at entry.
 class KernelEmitter {
  public:
-  KernelEmitter(llvm::Module& module, const Target& target, const std::string& name, int buffers);
+  /// `any_size`: the code is to serve other sizes as well, as far as it can: what a size leaves of tiles and vectors is found when it runs.
+  KernelEmitter(llvm::Module& module, const Target& target, const std::string& name, int buffers, bool any_size = false);
 
   llvm::IRBuilder<> b;
   llvm::Module& module;
   const Target& target;
+  const bool any_size;
   llvm::DenseSet<mlir::Operation*> uncontracted;  ///< computed without fused multiply-adds: elsewhere, the same operation gives the same number
 
   IR buffer(int i) const { return buffers_[i]; }
@@ -64,6 +66,8 @@ class KernelEmitter {
   /// An element of the array that begins at that byte of it.
   IR in_scratch(llvm::Type* type, int64_t at, IR index) { return b.CreateInBoundsGEP(type, b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), scratch(), at), index); }
   IR i64(int64_t v) { return b.getInt64(v); }
+  /// What other sizes have otherwise: branches on it stay in the code if that is to serve them.
+  IR size(int64_t v) { return any_size ? b.CreateFreeze(i64(v)) : i64(v); }
   llvm::Function* function() const { return function_; }
 
   /// for (iv = lo; iv < hi; iv += step) with values carried from round to round; returns their last values.
@@ -72,10 +76,15 @@ class KernelEmitter {
   void loop(IR lo, IR hi, const std::function<void(IR iv)>& body) { loop(lo, hi, 1, body); }
   /// All of [0, count): full vectors first, then what is left by halves of one, a quarter, …; `lanes` are a power of two.
   void along(IR count, int lanes, const std::function<void(IR at, int lanes)>& body);
+  /// Only what is left, if its positions are not those of a full vector.
+  void rest_along(IR count, int lanes, const std::function<void(IR at, int lanes)>& body);
+  /// The body for 0, 1, … `count` - 1, one after the other.
+  void repeat(int64_t count, const std::function<void(IR i)>& body);
   /// Asks for a line of memory, up to the first or the second cache.
   void prefetch(IR address, bool to_write = false, int cache = 1);
+  /// No branch where the condition is a constant, here and in the next two.
   void when(IR condition, const std::function<void()>& then);
-  /// One of the two; no branch where the condition is a constant.
+  /// One of the two.
   void either(IR condition, const std::function<void()>& then, const std::function<void()>& otherwise);
   /// `usual`, or what `rare` makes where the condition holds.
   IR unless(IR condition, IR usual, const std::function<IR()>& rare);
@@ -115,7 +124,7 @@ class KernelEmitter {
   IR mul(IR x, int64_t y);
   IR min(IR x, IR y);  // signed
   /// What parts of `size` leave from `from` on, one of their beginnings: `size`, or less at the end of all.
-  IR part(int64_t all, int64_t size, IR from) { return all % size == 0 ? i64(size) : min(i64(size), b.CreateSub(i64(all), from)); }
+  IR part(int64_t all, int64_t size, IR from) { return all % size == 0 && !any_size ? i64(size) : min(i64(size), b.CreateSub(i64(all), from)); }
   /// first, first + step, first + 2 step, …
   IR sequence(IR first, int lanes, int64_t step = 1);
   /// The vector with its lanes `by` further on; what comes from beyond its ends is anything.

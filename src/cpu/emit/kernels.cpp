@@ -42,4 +42,14 @@ Indices delinearise(KernelEmitter& k, ArrayRef<int64_t> shape, IR flat) {
   return result;
 }
 
+Indices place_of_task(KernelEmitter& k, ArrayRef<int64_t> counts, IR task) {
+  if (!k.any_size) return delinearise(k, counts, task);
+  Indices result(counts.size(), constant_index(k, 0));
+  for (size_t d = counts.size(); d-- > 0;) {
+    result[d] = {d ? k.b.CreateURem(task, k.i64(counts[d])) : task, 0, 1};
+    if (d) task = k.b.CreateUDiv(task, k.i64(counts[d]));
+  }
+  return result;
+}
+
 }  // namespace cresset::cpu

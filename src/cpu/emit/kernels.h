@@ -84,5 +84,7 @@ IR neutral(KernelEmitter& k, mlir::Operation* reducer, llvm::Type* type);
 IR fold_lanes(KernelEmitter& k, ElementEmitter& scalar, mlir::Operation* reducer, IR vector, int lanes);
 /// Splits a flat index into positions along `shape`.
 Indices delinearise(KernelEmitter& k, llvm::ArrayRef<int64_t> shape, IR flat);
+/// The same for a number of tasks in each dimension: code for other sizes has all of them, also where there is one.
+Indices place_of_task(KernelEmitter& k, llvm::ArrayRef<int64_t> counts, IR task);
 
 }  // namespace cresset::cpu

@@ -1,5 +1,4 @@
-// Kernels that differ in integers only (sizes, strides, bounds) share one code, which finds the integers behind its buffers: a size that changes
-// from run to run costs no compilation.
+// Kernels that differ in numbers only share one code, which finds the numbers behind its buffers: a size that changes from run to run costs no compilation.
 #pragma once
 
 #include <memory>
@@ -7,40 +6,33 @@
 #include <vector>
 
 #include "cpu/jit/kernel_cache.h"
-#include "llvm/IR/Module.h"
 
 namespace cresset::cpu {
 
-/// The integers of a kernel as emitted, not yet optimised, that could as well be loaded.
-class Integers {
+/// Kernels of one digest (cpu/jit/numbers.h), and what is known of their numbers. Later processes find it where kernels are kept.
+class Family {
  public:
-  explicit Integers(llvm::Function& kernel);
-  const std::vector<int64_t>& values() const { return values_; }
-  /// Of all but the integers.
-  const std::string& digest() const { return digest_; }
-  /// Makes loads of those that `change`, from an array that stands behind the kernel's buffers.
-  void make_arguments(const std::vector<bool>& change, int buffers);
+  Family(std::string digest, const Target& target);
+  /// Takes a kernel's numbers into account. Of the first one, those that are likely to be `sizes` count as if others had had them otherwise.
+  void add(const std::vector<int64_t>& numbers, bool sizes);
+  /// Of each number: 0 where all kernels have it alike; from 1 on the same class where each kernel has the same at all of them.
+  llvm::ArrayRef<int> classes() const { return classes_; }
+  /// The shared code's, one for each class.
+  std::vector<int64_t> arguments(const std::vector<int64_t>& numbers) const;
+  /// Of the shared code.
+  const std::string& key();
+  std::shared_ptr<NativeKernel> code;  ///< after key(); null if it is to be compiled
 
  private:
-  llvm::Function& kernel_;
-  std::vector<llvm::Use*> uses_;
-  std::vector<int64_t> values_;
-  std::string digest_;
+  std::string digest_, key_;
+  Target target_;
+  std::vector<int64_t> first_;  // the first kernel's numbers
+  std::vector<int> classes_;
 };
 
-/// What is known of kernels of one digest.
-struct Family {
-  std::vector<int64_t> first;         ///< the integers of the first kernel
-  std::vector<bool> change;           ///< those that others have had otherwise
-  std::string key;                    ///< of the shared code, or ""
-  std::shared_ptr<NativeKernel> code;
-
-  /// Takes these integers into account; true if they are those of the first kernel, which has code of its own.
-  bool add(const std::vector<int64_t>& values);
-  /// The arguments of the shared code.
-  std::vector<int64_t> arguments(const std::vector<int64_t>& values) const;
-};
-/// Of this digest, for the life of the process.
-Family& family_of(const std::string& digest);
+/// For the life of the process, or until forget_families().
+Family& family_of(const std::string& digest, const Target& target);
+/// If there are too many.
+void forget_families();
 
 }  // namespace cresset::cpu

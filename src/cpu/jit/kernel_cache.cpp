@@ -19,7 +19,7 @@
 namespace cresset::cpu {
 namespace {
 
-// Precedes the object in a file.
+// Precedes the object in a file, or what was noted down.
 struct Header {
   char magic[8];
   char key[32];
@@ -27,7 +27,7 @@ struct Header {
   double cost;
   uint64_t scratch_bytes;
   uint64_t size;
-  uint64_t checksum;  // of the object
+  uint64_t checksum;  // of what follows
 };
 constexpr char kMagic[8] = {'c', 'r', 'e', 's', 's', 'e', 't', '1'};
 
@@ -92,29 +92,36 @@ const std::string& directory() {
 
 std::string path_of(const std::string& key) { return directory() + "/llvmcache-" + key; }  // the prefix that pruning looks for
 
-std::shared_ptr<NativeKernel> remember(std::shared_ptr<Code> code, const Kernel& kernel, std::vector<int64_t> arguments = {}) {
-  auto native = std::make_shared<NativeKernel>(NativeKernel{std::move(code), kernel, std::move(arguments)});
+std::shared_ptr<NativeKernel> remember(NativeKernel kernel) {
+  auto native = std::make_shared<NativeKernel>(std::move(kernel));
   if (in_memory().size() > 4096) std::erase_if(in_memory(), [](auto& entry) { return entry.second.expired(); });
-  in_memory()[kernel.name] = native;
+  in_memory()[native->kernel.name] = native;
   return native;
 }
 
-std::shared_ptr<NativeKernel> read(const std::string& key) {
+// What a file has behind its header; null if there is none, or if it is damaged.
+std::unique_ptr<llvm::MemoryBuffer> read(const std::string& key, Header& header) {
   auto file = llvm::MemoryBuffer::getFile(path_of(key), false, false);
   if (!file || (*file)->getBufferSize() < sizeof(Header)) return {};
-  Header header;
   std::memcpy(&header, (*file)->getBufferStart(), sizeof(header));
-  llvm::StringRef object = (*file)->getBuffer().drop_front(sizeof(header));
-  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) || llvm::StringRef(header.key, sizeof(header.key)) != key || header.size != object.size() ||
-      header.checksum != llvm::xxh3_64bits(object))
+  llvm::StringRef content = (*file)->getBuffer().drop_front(sizeof(header));
+  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) || llvm::StringRef(header.key, sizeof(header.key)) != key || header.size != content.size() ||
+      header.checksum != llvm::xxh3_64bits(content))
     return {};
-  auto code = link_object(llvm::MemoryBuffer::getMemBufferCopy(object, key), key);
+  return llvm::MemoryBuffer::getMemBufferCopy(content, key);
+}
+
+std::shared_ptr<NativeKernel> read(const std::string& key) {
+  Header header;
+  auto object = read(key, header);
+  if (!object) return {};
+  auto code = link_object(std::move(object), key);
   if (!code) {
     llvm::consumeError(code.takeError());
     return {};
   }
   Kernel kernel{key, header.tasks, header.cost, header.scratch_bytes};
-  return remember(std::move(*code), kernel);
+  return remember({std::move(*code), kernel});
 }
 
 // Under another name first; a rename is atomic. A full disk only means that nothing is kept.
@@ -158,7 +165,19 @@ std::shared_ptr<NativeKernel> share_kernel(const Kernel& kernel, const NativeKer
   static Counter shared("cresset.kernel_shared");
   shared.add();
   std::lock_guard lock(mutex());
-  return remember(other.code, kernel, std::move(arguments));
+  return remember({other.code, kernel, true, std::move(arguments)});
+}
+
+std::string find_note(const std::string& key) {
+  Header header;
+  std::lock_guard lock(mutex());
+  auto note = directory().empty() ? nullptr : read(key, header);
+  return note ? note->getBuffer().str() : "";
+}
+
+void keep_note(const std::string& key, llvm::StringRef note) {
+  std::lock_guard lock(mutex());
+  if (!directory().empty()) write({.name = key}, note);
 }
 
 llvm::Expected<std::shared_ptr<NativeKernel>> add_kernel(const Kernel& kernel, std::unique_ptr<llvm::MemoryBuffer> object) {
@@ -168,7 +187,7 @@ llvm::Expected<std::shared_ptr<NativeKernel>> add_kernel(const Kernel& kernel, s
   if (!directory().empty()) write(kernel, object->getBuffer());
   auto code = link_object(std::move(object), kernel.name);
   if (!code) return code.takeError();
-  return remember(std::move(*code), kernel);
+  return remember({std::move(*code), kernel});
 }
 
 }  // namespace cresset::cpu

@@ -16,7 +16,8 @@ namespace cresset::cpu {
 struct NativeKernel {
   std::shared_ptr<Code> code;
   Kernel kernel;
-  std::vector<int64_t> arguments = {};  ///< of code that a family shares (cpu/family.h): their address stands behind the buffers'
+  bool shared = false;                  ///< whether it is a family's code (cpu/jit/family.h), for more sizes than its own
+  std::vector<int64_t> arguments = {};  ///< of such: their address stands behind the buffers'
   KernelFunction entry() const { return reinterpret_cast<KernelFunction>(code->entry); }
 };
 
@@ -29,6 +30,10 @@ std::shared_ptr<NativeKernel> find_kernel(const std::string& key);
 
 /// The kernel `kernel`, whose code another one brought; remembered in memory.
 std::shared_ptr<NativeKernel> share_kernel(const Kernel& kernel, const NativeKernel& other, std::vector<int64_t> arguments);
+
+/// What an earlier process, or this one, noted down in the directory under a key; "" if nothing.
+std::string find_note(const std::string& key);
+void keep_note(const std::string& key, llvm::StringRef note);
 
 /// Links a fresh object file and remembers it: in memory as long as a program uses it, in the directory for later processes.
 /// The directory is CRESSET_CACHE_DIR, by default "cresset" in the user's cache directory; CRESSET_CACHE_DIR="" keeps nothing. Several
