@@ -71,6 +71,7 @@ class CapturedProgram {
 
   std::shared_ptr<Program> program_;
   std::optional<Graph> graph_;  // as long as the program is one that was compiled in haste
+  int runs_ = 0;                // of it
   std::vector<Input> inputs_;
   std::vector<Leaf> leaves_;
   std::vector<Output> outputs_;

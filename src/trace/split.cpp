@@ -286,7 +286,7 @@ class Splitter {
 
 }  // namespace
 
-std::optional<std::vector<bool>> changing_operators(const Graph& graph) {
+std::optional<std::vector<bool>> changing_operators(const Graph& graph, bool known_to_change) {
   if (structures().size() > kMaxStructures) structures().clear();
   std::vector<uint64_t> operators;
   for (const NodePtr& n : graph.nodes) operators.push_back(sizes_of(*n));
@@ -296,7 +296,7 @@ std::optional<std::vector<bool>> changing_operators(const Graph& graph) {
     if (operators[i] != known.operators[i]) known.changes[i] = true;
   auto& sizes = known.sizes;
   if (std::find(sizes.begin(), sizes.end(), graph.hash) == sizes.end() && sizes.size() <= kKnownSizes) sizes.push_back(graph.hash);
-  if (sizes.size() <= kKnownSizes) return std::nullopt;
+  if (sizes.size() <= (known_to_change ? 1 : kKnownSizes)) return std::nullopt;
   return known.changes;
 }
 

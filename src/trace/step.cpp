@@ -38,8 +38,9 @@ namespace {
 
 constexpr size_t kMaxPending = 20000;   // nodes after which a window runs in any case
 constexpr size_t kMaxPrograms = 512;
-constexpr int kSharedRuns = 16;           // after which a program of changing sizes is compiled for its own,
-constexpr double kSharedSeconds = 1e-4;   // if kernels that other sizes share take that long in it
+// A program of changing sizes may be compiled for its own, which spares so much of the time of kernels that other sizes share, and takes so long for each kernel,
+constexpr double kGain = 0.1, kKernelSeconds = 15e-3;
+constexpr int kLeastRuns = 16, kMostRuns = 1 << 20;  // after so many runs
 
 struct Trace {
   size_t recorded = 0;          // results since the last execution
@@ -304,20 +305,30 @@ std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes) {
 
 }  // namespace
 
-bool compiled_in_haste(const Program& program) { return program.stats().shared_seconds > kSharedSeconds; }
+bool compiled_in_haste(const Program& program) { return program.stats().shared_seconds > 0; }
 
-std::shared_ptr<Program> program_for(const Graph& graph, bool again) {
+namespace {
+
+// Until what it could have gained by code of its own is what that takes to compile.
+int runs_in_haste(const Program& program) {
+  if (!compiled_in_haste(program)) return 0;
+  return int(std::clamp(program.stats().unique_kernels * kKernelSeconds / (kGain * program.stats().shared_seconds), double(kLeastRuns), double(kMostRuns)));
+}
+
+}  // namespace
+
+std::shared_ptr<Program> program_for(const Graph& graph, bool changes, int runs) {
   std::string hash = key_of(graph);
   if (CachedProgram* known = find_cached(hash)) {
-    if (known->shared_runs > 0 && --known->shared_runs == 0) known->program = compiled(graph, known->lines, false);
+    if (known->shared_runs > 0 && (known->shared_runs = std::max(known->shared_runs - runs, 0)) == 0) known->program = compiled(graph, known->lines, false);
     return known->program;
   }
   auto lines = described(graph);
-  auto changing = changing_operators(graph);
+  auto changing = changing_operators(graph, changes);
   std::shared_ptr<Program> program;
   if (changing) program = split_program(graph, *changing, program_of_piece);
-  if (!program) program = compiled(graph, lines, changing && again);
-  keep({hash, program, std::move(lines), compiled_in_haste(*program) ? kSharedRuns : 0});
+  if (!program) program = compiled(graph, lines, changing.has_value());
+  keep({hash, program, std::move(lines), runs_in_haste(*program)});
   return program;
 }
 
@@ -378,7 +389,7 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
   for (const IndexCheck& check : checks) outputs.push_back(check.outside);
   Graph graph = make_graph(outputs);
   alias_outputs(graph, cells, output_of);
-  auto program = program_for(graph, true);
+  auto program = program_for(graph);
   note_run(program);
   auto begun = take_early_run(program, graph.inputs);
 

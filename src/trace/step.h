@@ -49,9 +49,9 @@ void end_step();
 /// A graph over these results, with its inputs, nodes and hash (without donations).
 Graph make_graph(const std::vector<Value>& outputs);
 
-/// The program of a graph, from the cache or compiled. Raises c10::Error naming the operator if it can't be compiled. If it is asked for `again`
-/// before each run, it may be compiled in haste at first.
-std::shared_ptr<Program> program_for(const Graph& graph, bool again = false);
+/// The program of a graph, from the cache or compiled, after `runs` of it since it was asked for. Raises c10::Error naming the operator if it can't be compiled. `changes`: a
+/// second set of sizes will not be the last one. A program of changing sizes is compiled in haste at first.
+std::shared_ptr<Program> program_for(const Graph& graph, bool changes = false, int runs = 1);
 /// Whether it has been, so that it is worth asking again.
 bool compiled_in_haste(const Program& program);
 
