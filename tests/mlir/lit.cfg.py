@@ -10,4 +10,6 @@ config.suffixes = [".mlir"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.environ["LIT_OUT"]
 config.environment["CRESSET_CHECK_KEYS"] = "1"
+if "CRESSET_ANY_SIZE" in os.environ:
+    config.environment["CRESSET_ANY_SIZE"] = os.environ["CRESSET_ANY_SIZE"]
 config.environment["PATH"] = os.pathsep.join([os.environ["CRESSET_BIN"], os.environ["LLVM_BIN"], os.environ["PATH"]])

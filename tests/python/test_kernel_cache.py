@@ -23,8 +23,8 @@ torch.testing.assert_close(model.to("cresset")(x.to("cresset"))[0].cpu().detach(
 """
 
 
-def run(directory, program=PROGRAM, **environment):
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
+def run(directory, program=PROGRAM, *arguments, **environment):
+    result = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=300,
                             env=os.environ | {"CRESSET_CACHE_DIR": str(directory)} | environment)
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -52,6 +52,24 @@ def test_steps_that_read_at_other_places_share_their_code(tmp_path):
     assert len(before) < 20  # for 40 steps
     run(tmp_path, RECURRENT)
     assert modified(tmp_path) == before
+
+
+SIZES = """
+import sys, torch, torch_cresset
+model = torch.nn.Sequential(torch.nn.Conv1d(8, 32, 5, padding=2), torch.nn.GELU(), torch.nn.Conv1d(32, 8, 3), torch.nn.Softmax(-1)).eval()
+ours = torch.compile(model, backend="cresset", dynamic=True)
+with torch.no_grad():
+    for n in eval(sys.argv[1]):
+        x = torch.randn(2, 8, n)
+        torch.testing.assert_close(ours(x), model(x), rtol=1e-4, atol=1e-5)
+        before = torch_cresset.counters()["cresset.kernel_compile"] if n == eval(sys.argv[1])[0] else before
+print(torch_cresset.counters()["cresset.kernel_compile"] - before)
+"""
+
+
+def test_later_processes_find_kernels_of_any_size(tmp_path):
+    assert int(run(tmp_path, SIZES, "[100, 230, 151, 388, 209, 317, 112, 176, 275, 343, 190, 132]")) > 8
+    assert int(run(tmp_path, SIZES, "[123, 257, 301, 178, 366, 145]")) <= 2  # of 15 beyond those of the first size
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:20], lambda b: b"", lambda b: b[:-8] + bytes(8), lambda b: b"x" * len(b)])

@@ -136,6 +136,7 @@ IR AttentionEmitter::offset(const HeadArray& operand, IR head, IR position, IR c
 MatmulSpec AttentionEmitter::product_of_widths(const HeadArray& rows, const HeadArray& columns) {
   MatmulSpec s;
   s.batch = query_.view.shape[0] * query_.heads(), s.m = rows.length(), s.n = columns.length(), s.k = rows.width();
+  s.any_m = s.any_n = k_.any_size;
   s.a_type = rows.type, s.b_type = columns.type, s.type = Float32Type::get(rows.type.getContext());
   s.a = rows.base, s.b = columns.base;
   s.a_offset = [this, &rows](IR head, IR m, IR k) { return offset(rows, head, m, k); };
@@ -147,6 +148,7 @@ MatmulSpec AttentionEmitter::product_of_widths(const HeadArray& rows, const Head
 MatmulSpec AttentionEmitter::product_with_rows(int64_t count, const HeadArray& rows, Type weights) {
   MatmulSpec s;
   s.batch = scores_.batch, s.m = count, s.n = rows.width(), s.k = rows.length();
+  s.any_m = k_.any_size;
   s.a_type = weights, s.type = scores_.type, s.b_type = rows.type, s.b = rows.base;
   s.b_offset = [this, &rows](IR head, IR k, IR n) { return offset(rows, head, k, n); };
   s.b_unit_n = rows.is_dense();

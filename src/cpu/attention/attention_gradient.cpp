@@ -77,8 +77,8 @@ class GradientEmitter : AttentionEmitter {
     const MaskGradient& g = *mask_gradient_;
     int64_t together = g.shared / g.sums;
     bool all_batches = g.batches == 1, all_heads = g.heads == 1;
-    auto at = delinearise(k_, {g.sums, g.independent}, task);
-    auto part = delinearise(k_, {all_batches ? 1 : g.batches, all_heads ? 1 : g.own_heads}, at[1].base);
+    auto at = place_of_task(k_, {g.sums, g.independent}, task);
+    auto part = place_of_task(k_, {all_batches ? 1 : g.batches, all_heads ? 1 : g.own_heads}, at[1].base);
     int64_t heads = all_heads ? 1 : g.heads / g.own_heads, bytes = product(g.type.getShape().take_back(2)) * 4;
     first_part_ = b_.CreateAdd(k_.mul(b_.CreateAdd(k_.mul(at[0].base, g.batches), part[0].base), g.heads), k_.mul(part[1].base, heads));
     b_.CreateMemSet(mask_part(first_part_), b_.getInt8(0), heads * bytes, llvm::Align(64));

@@ -26,7 +26,7 @@ void ForwardEmitter::run() {
   totals_at_ = reserve(rows_);
   corrections_at_ = reserve(group_);
   k_.loop(k_.begin(), k_.end(), [&](IR task) {
-    auto at = delinearise(k_, {heads, blocks}, task);
+    auto at = place_of_task(k_, {heads, blocks}, task);
     some_queries(at[0].base, k_.mul(at[1].base, rows_));
   });
 }
@@ -161,7 +161,7 @@ class PackedForward : public ForwardEmitter {
     const int64_t most = std::max(room / unit * unit, unit);
     auto computed = [&](int64_t tiles) { return round_up(scores_.m, tiles * s_.mr); };
     int64_t best = std::min(most, kUsual);
-    for (int64_t tiles = most; tiles > 0; tiles -= unit)
+    for (int64_t tiles = most; tiles > 0 && !k_.any_size; tiles -= unit)
       if (computed(tiles) < computed(best)) best = tiles;
     return best;
   }

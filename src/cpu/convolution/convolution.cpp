@@ -104,6 +104,7 @@ class ImplicitProduct {
     spec.batch = g_.groups * g_.batch_groups * images;
     spec.m = g_.features, spec.n = g_.images / images * image_size_, spec.k = g_.in_features * window_size_;
     spec.a_type = g_.kernel_type, spec.b_type = g_.in_type, spec.type = g_.out_type;
+    spec.any_n = k_.any_size && !features_first();
     spec.a = c_.buffer(op_.getRhs()), spec.b = c_.buffer(op_.getLhs());
     bool pairs = Panels(k_, spec).kind == Panels::PairsOfBf16;
     Windows windows(k_, g_, spec.b, pairs);

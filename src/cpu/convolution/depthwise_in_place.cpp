@@ -13,16 +13,17 @@ struct Tile {
   int64_t rows = 1, vectors = 1;
   bool joined = false;  // a tile is whole rows, which are written as if they were one
 
-  Tile(const Axis& y, const Axis& x, const Target& target, int64_t lanes) {
-    const int64_t most = target.registers / 2, whole = ceil_div(x.out, lanes);
-    joined = x.out % lanes && whole * 2 <= most;
+  Tile(const Axis& y, const Axis& x, const Target& target, int64_t lanes, bool any_size) {
+    constexpr int64_t kManyRows = 1 << 16;
+    const int64_t most = target.registers / 2, whole = ceil_div(x.out, lanes), all = any_size ? kManyRows : y.out;
+    joined = !any_size && x.out % lanes && whole * 2 <= most;
     vectors = joined ? whole : 1;
     // What a row costs: its multiply-adds, its share of what is loaded, and what is written.
     auto cost = [&](int64_t r) {
       auto of = [&](int64_t n) { return double(vectors * x.window * (y.extent(n) * x.step + n * y.window) + 4 * (joined ? ceil_div(n * x.out, lanes) : n)); };
-      return double(y.out / r) * of(r) + (y.out % r ? of(y.out % r) : 0);
+      return double(all / r) * of(r) + (all % r ? of(all % r) : 0);
     };
-    for (int64_t r = 2; r <= std::min(y.out, most / vectors); ++r)
+    for (int64_t r = 2; r <= std::min(all, most / vectors); ++r)
       if (cost(r) < cost(rows)) rows = r;
   }
 };
@@ -31,7 +32,7 @@ class InPlaceEmitter {
  public:
   InPlaceEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
       : c_(c), k_(c.k), b_(c.k.b), g_(g), depth_(g.planes()), y_(g.rows()), x_(g.columns()), input_(input), kernel_(kernel), store_(store), type_(k_.compute_type(g.out_type)),
-        lanes_(vector_lanes(g, c.k.target)), tile_(y_, x_, c.k.target, lanes_) {}
+        lanes_(vector_lanes(g, c.k.target)), tile_(y_, x_, c.k.target, lanes_, c.k.any_size) {}
 
   static int vector_lanes(const Geometry& g, const Target& target) { return g.out_type.isF64() ? target.lanes / 2 : target.lanes; }
 
@@ -47,7 +48,7 @@ class InPlaceEmitter {
     c_.kernel.reserve(bytes);
     b_.CreateMemSet(zeros_, b_.getInt8(0), bytes, llvm::Align(64));
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
-      auto at = delinearise(k_, {g_.images, g_.groups, depth_.out, blocks}, task);
+      auto at = place_of_task(k_, {g_.images, g_.groups, depth_.out, blocks}, task);
       image_ = at[0].base, plane_ = at[2].base;
       channel_ = element(input_, k_.add(k_.mul(image_, g_.in_image), k_.mul(at[1].base, g_.in_feature)));
       k_.loop(k_.i64(0), k_.i64(g_.features), [&](IR f) {
@@ -55,7 +56,8 @@ class InPlaceEmitter {
         if (depth_.window == 1) load_weights(k_.i64(0));
         IR first = k_.mul(at[3].base, block), end = k_.min(k_.add(first, k_.i64(block)), k_.i64(tiles));
         k_.loop(first, end, [&](IR tile) { rows(k_.mul(tile, tile_.rows), tile_.rows); });
-        if (rest) k_.when(b_.CreateICmpEQ(end, k_.i64(tiles)), [&] { rows(k_.i64(y_.out - rest), rest); });
+        if (k_.any_size) k_.when(b_.CreateICmpEQ(end, k_.i64(tiles)), [&] { k_.loop(k_.i64(y_.out - rest), k_.i64(y_.out), [&](IR row) { rows(row, 1); }); });
+        else if (rest) k_.when(b_.CreateICmpEQ(end, k_.i64(tiles)), [&] { rows(k_.i64(y_.out - rest), rest); });
       });
     });
   }
@@ -80,7 +82,19 @@ class InPlaceEmitter {
     };
     int64_t whole = x_.out / lanes_;
     k_.loop(k_.i64(0), k_.i64(whole), [&](IR v) { stripe(k_.mul(v, lanes_), lanes_); });
+    if (k_.any_size) return k_.when(b_.CreateICmpNE(k_.size(x_.out % lanes_), k_.i64(0)), [&] { ends_of_rows(row, count); });
     if (x_.out % lanes_) stripe(k_.i64(whole * lanes_), x_.out % lanes_);
+  }
+  // The columns beyond the whole vectors, by way of memory.
+  void ends_of_rows(IR row, int64_t count) {
+    IR column = k_.i64(x_.out / lanes_ * lanes_), memory = k_.alloca_in_entry(type_, lanes_);
+    for (auto [r, sum] : llvm::enumerate(sums(row, column, count))) {
+      b_.CreateAlignedStore(sum, memory, llvm::Align(4));
+      IR position = k_.add(k_.mul(plane_, y_.out * x_.out), k_.add(k_.mul(k_.add(row, k_.i64(int64_t(r))), x_.out), column));
+      k_.rest_along(k_.size(x_.out % lanes_), lanes_, [&](IR at, int lanes) {
+        store_(image_, feature_, k_.add(position, at), b_.CreateAlignedLoad(k_.vector(type_, lanes), b_.CreateInBoundsGEP(type_, memory, at), llvm::Align(4)), lanes);
+      });
+    }
   }
   // `count` positions from this one on, which rows of the tile's vectors begin with; in vectors, halves, quarters and so on, each from the vectors that have a part in it.
   void write(ArrayRef<IR> vectors, int64_t count, IR position) {

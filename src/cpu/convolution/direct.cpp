@@ -78,7 +78,7 @@ class DirectEmitter {
     c_.kernel.cost = 0.5 * outputs * g_.window_size() * g_.in_features + outputs;
     c_.kernel.scratch_bytes = results_at_ + round_up(l_.all_results * bytes_, 64);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
-      auto at = delinearise(k_, {g_.images, g_.groups, l_.blocks}, task);
+      auto at = place_of_task(k_, {g_.images, g_.groups, l_.blocks}, task);
       IR image = at[0].base, group = at[1].base, first = k_.mul(at[2].base, l_.block_rows);
       IR rows = l_.row.out % l_.block_rows == 0 ? k_.i64(l_.block_rows) : k_.min(k_.i64(l_.block_rows), b_.CreateSub(k_.i64(l_.row.out), first));
       IR plane = k_.add(k_.mul(image, g_.in_image), k_.mul(group, g_.in_features * g_.in_feature));

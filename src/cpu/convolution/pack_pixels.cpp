@@ -49,11 +49,12 @@ class PixelPacker : Windows {
     if (!is_flat()) return singly();
     auto at_end = [&] {  // the last positions are the end of a vector before them
       IR from = pixel(p.batch, k_.i64(0), k_.i64(all - p.lanes));
-      SmallVector<int> moved;
-      for (int64_t lane = 0; lane < p.lanes; ++lane) moved.push_back(int(std::min<int64_t>(lane + p.lanes - rest, p.lanes - 1)));
-      each_channel(p, [&](IR plane, IR row) { put(b_.CreateShuffleVector(k_.load(read_, input_, k_.add(from, plane), p.lanes), moved), panel, k_.add(row, k_.i64(column))); });
+      SmallVector<int> order;
+      for (int64_t lane = 0; lane < p.lanes; ++lane) order.push_back(int(std::min<int64_t>(lane + p.lanes - rest, p.lanes - 1)));
+      auto moved = [&](IR v) { return k_.any_size ? k_.moved(v, k_.i64(rest - p.lanes)) : b_.CreateShuffleVector(v, order); };
+      each_channel(p, [&](IR plane, IR row) { put(moved(k_.load(read_, input_, k_.add(from, plane), p.lanes)), panel, k_.add(row, k_.i64(column))); });
     };
-    IR n = k_.add(p.n0, k_.i64(column)), is_end = rest && image_size_ >= p.lanes ? b_.CreateICmpEQ(n, k_.i64(all - rest)) : b_.getFalse();
+    IR n = k_.add(p.n0, k_.i64(column)), is_end = (rest || k_.any_size) && image_size_ >= p.lanes ? b_.CreateICmpEQ(n, k_.i64(all - rest)) : b_.getFalse();
     k_.either(all_within_image(n, p.lanes, p.width), [&] { pack_neighbours(p, panel, column, p.lanes); }, [&] { k_.either(is_end, at_end, singly); });
   }
 };

@@ -68,26 +68,29 @@ struct Shares {
   }
 };
 
-MatmulSpec product_of(const Geometry& g) {
+MatmulSpec product_of(const Geometry& g, bool any_size) {
   const Axis depth = g.planes();
   MatmulSpec spec;
   spec.m = g.features, spec.n = g.images * depth.out * ceil_div(g.rows().out, 2) * ceil_div(g.columns().out, 2), spec.k = g.in_features * depth.window;
   spec.a_type = g.kernel_type, spec.b_type = g.in_type, spec.type = g.out_type;
+  spec.any_n = any_size;
   return spec;
 }
 
 // A narrower panel is more code.
 Shares best_shares(const Geometry& g, KernelEmitter& k, const MatmulSpec& spec) {
   Shares whole(g, Panels(k, spec), k.target.lanes), ends(g, Panels(k, spec, 0, true), k.target.lanes);
-  return ends.cycles < 0.96 * whole.cycles ? ends : whole;
+  return k.any_size || ends.cycles < 0.96 * whole.cycles ? ends : whole;
 }
 
 class WinogradEmitter {
  public:
   WinogradEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
-      : c_(c), k_(c.k), b_(c.k.b), g_(g), depth_(g.planes()), y_(g.rows()), x_(g.columns()), input_(input), kernel_(kernel), store_(store), spec_(product_of(g)), shares_(best_shares(g, c.k, spec_)), p_(c.k, spec_, 0, shares_.ends), lanes_(p_.narrowed(shares_.tile_columns).lanes) {
+      : c_(c), k_(c.k), b_(c.k.b), g_(g), depth_(g.planes()), y_(g.rows()), x_(g.columns()), input_(input), kernel_(kernel), store_(store), spec_(product_of(g, c.k.any_size)), shares_(best_shares(g, c.k, spec_)), p_(c.k, spec_, 0, shares_.ends), lanes_(p_.narrowed(shares_.tile_columns).lanes) {
     rest_ = shares_.planes * shares_.rows * shares_.tile_columns % p_.nr;
-    if (rest_ && p_.ends) end_.emplace(p_.narrowed(rest_));
+    if (k_.any_size) ends_ = p_.parts();
+    else if (rest_ && p_.ends)
+      ends_.push_back(p_.narrowed(rest_));
   }
 
   void run() {
@@ -109,7 +112,7 @@ class WinogradEmitter {
     c_.kernel.tasks = g_.groups * parts * shares_.blocks;
     c_.kernel.cost = 0.25 * double(g_.groups * g_.images * g_.features * g_.in_features * depth_.window) * double(g_.image_size() * kSide);
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
-      auto at = delinearise(k_, {g_.groups, shares_.blocks, parts}, task);
+      auto at = place_of_task(k_, {g_.groups, shares_.blocks, parts}, task);
       choose_tiles(at[1].base);
       transform_input(at[0].base);
       IR from = k_.mul(at[2].base, shares_.features), count = k_.part(g_.features, shares_.features, from);
@@ -118,9 +121,7 @@ class WinogradEmitter {
         transform_kernels(at[0].base, feature);
         IR tiles = b_.CreateMul(planes_, plane_tiles_);
         k_.loop(k_.i64(0), tiles, p_.nr, [&](IR tile) {
-          if (!end_) return multiply(p_, tile);
-          IR is_end = b_.CreateICmpSLE(b_.CreateSub(tiles, tile), k_.i64(rest_));
-          k_.either(is_end, [&] { multiply(*end_, tile); }, [&] { multiply(p_, tile); });
+          multiply_panel(tile, b_.CreateSub(tiles, tile), 0);
         });
         k_.loop(k_.i64(0), k_.min(k_.i64(feature_block()), b_.CreateSub(count, f)), [&](IR i) { finish(k_.add(k_.mul(at[0].base, g_.features), k_.add(feature, i)), i); });
       });
@@ -163,7 +164,7 @@ class WinogradEmitter {
       first_row_ = k_.mul(block, shares_.rows), rows_ = k_.part(g_.images * depth_.out * down(), shares_.rows, first_row_);
       planes_ = k_.i64(1);
     } else {
-      auto at = delinearise(k_, {g_.images, ceil_div(depth_.out, shares_.planes), ceil_div(down(), shares_.rows)}, block);
+      auto at = place_of_task(k_, {g_.images, ceil_div(depth_.out, shares_.planes), ceil_div(down(), shares_.rows)}, block);
       image_ = at[0].base;
       first_plane_ = k_.mul(at[1].base, shares_.planes), planes_ = k_.part(depth_.out, shares_.planes, first_plane_);
       first_row_ = k_.mul(at[2].base, shares_.rows), rows_ = k_.part(down(), shares_.rows, first_row_);
@@ -186,7 +187,7 @@ class WinogradEmitter {
           });
         });
       k_.loop(k_.i64(0), rows_, [&](IR row) {
-        auto at = delinearise(k_, {g_.images, depth_.out, down()}, k_.add(first_row_, row));
+        auto at = place_of_task(k_, {g_.images, depth_.out, down()}, k_.add(first_row_, row));
         transform_row({at[0].base, k_.mul(at[1].base, depth_.step), at[2].base}, feature, channel, k_.mul(row, shares_.tile_columns));
       });
     });
@@ -273,10 +274,16 @@ class WinogradEmitter {
 
   //===-- Products, and back ----------------------------------------------------------------------------------------===//
 
+  // By the first one of the narrower panels, from that one on, that holds all tiles that are left.
+  void multiply_panel(IR tile, IR left, size_t end) {
+    if (end == ends_.size()) return multiply(p_, tile);
+    IR fits = b_.CreateICmpSLE(left, k_.i64(k_.any_size ? ends_[end].nr : rest_));
+    k_.either(fits, [&] { multiply(ends_[end], tile); }, [&] { multiply_panel(tile, left, end + 1); });
+  }
   // A panel of tiles by the features of the block: the products of each place, then quarters[feature][place in the tile of outputs][tile].
   void multiply(Panels& p, IR tile) {
     k_.loop(k_.i64(0), k_.i64(kPlaces), [&](IR place) {
-      if (p.vectors == 1 && lanes_are_features(p, k_.target.lanes)) return multiply_few(p, place, tile);
+      if (p.vectors == 1 && !k_.any_size && lanes_are_features(p, k_.target.lanes)) return multiply_few(p, place, tile);
       for (int64_t half = 0; half < kTiles; ++half) {
         IRs sums = each_plane(p.zeros(), [&](IR plane, ArrayRef<IR> sums) {
           auto kernels = [&](int64_t i, IR channel) { return kernel_panel(place, k_.add(k_.mul(plane, g_.in_features), channel), half * p.mr + i); };
@@ -287,13 +294,14 @@ class WinogradEmitter {
       }
     });
     k_.loop(k_.i64(0), k_.i64(feature_block()), [&](IR i) {
-      for (int64_t column = 0; column < p.nr; column += p.lanes) {
+      k_.repeat(p.vectors, [&](IR v) {
+        IR column = k_.mul(v, p.lanes);
         std::vector<IRs> square(kSide);
         for (int64_t place = 0; place < kPlaces; ++place)
-          square[place / kSide].push_back(read(scratch(products_, k_.add(k_.mul(i, p.nr), k_.i64(place * feature_block() * p.nr + column))), p.lanes));
+          square[place / kSide].push_back(read(scratch(products_, k_.add(k_.add(k_.mul(i, p.nr), k_.i64(place * feature_block() * p.nr)), column)), p.lanes));
         square = both_ways(square, [&](ArrayRef<IR> m) { return IRs{plus(plus(m[0], m[1]), m[2]), minus(minus(m[1], m[2]), m[3])}; });
-        for (int64_t quarter = 0; quarter < 4; ++quarter) write(square[quarter / 2][quarter % 2], quarters(i, quarter, k_.add(tile, k_.i64(column))));
-      }
+        for (int64_t quarter = 0; quarter < 4; ++quarter) write(square[quarter / 2][quarter % 2], quarters(i, quarter, k_.add(tile, column)));
+      });
     });
   }
   IRs each_plane(const IRs& sums, const std::function<IRs(IR plane, ArrayRef<IR> sums)>& add) {
@@ -379,8 +387,8 @@ class WinogradEmitter {
   MatmulSpec spec_;
   Shares shares_;
   Panels p_;
-  std::optional<Panels> end_;  // of the last tiles,
-  int64_t rest_ = 0;           // which are so many
+  std::vector<Panels> ends_;  // of the last tiles,
+  int64_t rest_ = 0;          // which are so many
   int lanes_;                  // of vectors along a row of tiles
   int64_t tiles_pitch_ = 0, inputs_pitch_ = 0, places_pitch_ = 0, kernels_pitch_ = 0;
   int64_t inputs_ = 0, kernels_ = 0, products_ = 0, quarters_ = 0, results_ = 0, zeros_ = 0;  // places in scratch
@@ -398,7 +406,7 @@ bool is_winograd(const Geometry& g, KernelEmitter& k) {
   const Axis depth = g.planes(), rows = g.rows(), columns = g.columns();
   if (depth.base_dilation != 1 || depth.out_step != 1 || (depth.step != 1 && depth.window != 1)) return false;
   if (columns.window_stride != 1 || rows.window_stride != 3 || !g.is_dense(&Axis::out, &Axis::out_stride) || columns.in_stride != 1) return false;
-  MatmulSpec tiles = product_of(g), positions = tiles;
+  MatmulSpec tiles = product_of(g, k.any_size), positions = tiles;
   positions.n = g.images * g.image_size();
   double direct = double(g.groups * g.in_features * depth.window * g.features * Panels(k, positions, 0, true).computed(positions.n)) * 9 / 16 / num_threads();
   return best_shares(g, k, tiles).cycles < 0.9 * direct;

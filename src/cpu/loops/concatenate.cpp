@@ -25,7 +25,7 @@ void emit_interleaved(KernelContext& c, ConcatenateOp op) {
   k.loop(k.begin(), k.end(), [&](IR row) {
     Indices at = delinearise(k, rows, row);
     at.append({Index{}, constant_index(k, 0)});
-    k.along(k.i64(length), k.target.lanes, [&](IR i, int n) {
+    k.along(k.size(length), k.target.lanes, [&](IR i, int n) {
       at[at.size() - 2] = {i, n > 1 ? 1 : 0, n};
       auto part = [&](unsigned which) { return c.elements(n).emit(op.getInputs()[which], at); };
       IR first = part(0), second = part(1), place = k.mul(k.add(k.mul(row, length), i), 2);
@@ -82,12 +82,9 @@ llvm::Error emit_concatenate(KernelContext& c) {
           k.store(element(input), read(at, r, i, n), c.buffer(op.getResult()), k.add(row, i), n);
         };
         k.loop(by_rows ? k.i64(0) : k.mul(from, lanes), by_rows ? k.i64(last / lanes * lanes) : k.mul(to, lanes), lanes, [&](IR i) { copy(i, lanes); });
-        auto rest = [&] {
-          for (int n = lanes / 2; n; n /= 2)
-            if (last & n) copy(k.i64(last & -2 * n), n);
-        };
+        auto rest = [&] { k.rest_along(k.size(last), lanes, copy); };
         if (by_rows || parts == 1) rest();
-        else if (last % lanes) k.when(k.b.CreateICmpEQ(part, k.i64(parts - 1)), rest);  // of a divided row
+        else k.when(k.b.CreateICmpEQ(part, k.i64(parts - 1)), rest);  // of a divided row
       });
     };
     constexpr size_t kWorthALoop = 8;

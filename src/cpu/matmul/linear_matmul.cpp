@@ -29,7 +29,7 @@ class LinearEmitter {
 
   // With 16 registers it gains nothing, and pairs of bf16 are multiplied too fast for it: up to 16 rows wait for the broadcasts, more than 64 are as fast when everything is packed.
   static bool suits(KernelEmitter& k, const MatmulSpec& s) {
-    if (!s.b_unit_k || s.k < least_depth(s.m) || s.n < kLeastColumns || (s.n <= kFewColumns && s.m >= kRowsInPlace) || s.m <= 8 || k.target.registers < 32) return false;
+    if (s.any_m || !s.b_unit_k || s.k < least_depth(s.m) || s.n < kLeastColumns || (s.n <= kFewColumns && s.m >= kRowsInPlace) || s.m <= 8 || k.target.registers < 32) return false;
     if (s.pack_b || s.b_made || !s.store_vectors || s.n_run || !isa<FloatType>(s.type)) return false;
     MatmulSpec t = exchanged(s);
     Panels p(k, t);
@@ -48,7 +48,7 @@ class LinearEmitter {
     dots_ = reserve(dotted_ * round_up(mb_, group_));
     IR end = k_.min(k_.end(), k_.i64(c_.kernel.tasks));  // other products of the kernel may have more
     k_.loop(k_.begin(), end, [&](IR task) {
-      auto at = delinearise(k_, {t_.batch, column_blocks, row_blocks}, task);
+      auto at = place_of_task(k_, {t_.batch, column_blocks, row_blocks}, task);
       IR m0 = k_.mul(at[2].base, mb_), n0 = k_.mul(at[1].base, nb_);
       block({at[0].base, m0, n0, k_.part(t_.m, mb_, m0), k_.part(t_.n, nb_, n0), nullptr, nullptr});
     });

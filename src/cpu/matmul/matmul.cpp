@@ -15,9 +15,10 @@ namespace {
 Panels best_panels(KernelEmitter& k, const MatmulSpec& s) {
   Panels usual(k, s);
   if (usual.grid || (s.pack_b && !s.panel_by_panel)) return usual;
+  if (s.any_n) return Panels(k, s);
   auto computed = [&](int64_t rows, bool ends) {
     Panels p(k, s, rows, ends);
-    return double(round_up(s.m, p.mr)) * double(p.computed(s.n));
+    return double(s.any_m ? s.m : round_up(s.m, p.mr)) * double(p.computed(s.n));
   };
   int64_t rows = 0;
   bool ends = false, many = k.target.registers == 32;
@@ -31,7 +32,7 @@ Panels best_panels(KernelEmitter& k, const MatmulSpec& s) {
 
 class MatmulEmitter {
  public:
-  MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(best_panels(c.k, s)), end_(p_.end()), mr_(p_.mr), nr_(p_.nr) {}
+  MatmulEmitter(KernelContext& c, const MatmulSpec& s) : c_(c), k_(c.k), b_(c.k.b), s_(s), p_(best_panels(c.k, s)), end_(p_.end()), parts_(s.any_n && !p_.grid ? p_.parts() : std::vector<Panels>()), mr_(p_.mr), nr_(p_.nr) {}
 
   void emit() {
     // Groups share the rows, or K.
@@ -53,7 +54,7 @@ class MatmulEmitter {
     IR end = k_.min(k_.end(), k_.i64(c_.kernel.tasks));  // other products of the kernel may have more
     if (p_.grid) p_.registers->configure();
     k_.loop(k_.begin(), end, [&](IR task) {
-      auto at = delinearise(k_, {batch, n_blocks, m_blocks}, task);
+      auto at = place_of_task(k_, {batch, n_blocks, m_blocks}, task);
       IR n0 = k_.mul(at[1].base, nb_), n = k_.part(s_.n, nb_, n0);
       if (by_groups) {
         Block rows = block_of_group(at[2].base);
@@ -132,7 +133,7 @@ class MatmulEmitter {
   static constexpr int64_t kFewTiles = 32, kFewestTiles = 4, kBytesOfWay = 64 * 1024, kWaysOfPanel = 8;
   bool rows_of_b_collide() const { return std::min(kc_, s_.k) * std::gcd(s_.b_pitch * p_.bytes, kBytesOfWay) > kWaysOfPanel * kBytesOfWay; }
   bool reads_b(const Panels& p) const {
-    if (!s_.b_pitch || p.is_end || row_by_row() || p_.depth > 1 || k_.target.registers < 32 || (!end_ && s_.n % nr_)) return false;
+    if (!s_.b_pitch || p.is_end || row_by_row() || p_.depth > 1 || k_.target.registers < 32 || s_.any_n || (!end_ && s_.n % nr_)) return false;
     return mc_ <= mr_ * (rows_of_b_collide() ? kFewestTiles : kFewTiles);
   }
   // Else, where it is only copied, the tiles of one panel pack the next one.
@@ -172,6 +173,12 @@ class MatmulEmitter {
 
   // The panels of a block, of which the last one of all may be narrower.
   void each_panel(const Block& at, const std::function<void(Panels& p, IR n)>& body) { p_.each(end_, at.n, body); }
+  // Of the last panel only as many vectors as its columns need, where these are known only when it runs: by the first one of the parts, from that one on, that has them.
+  void as_wide_as_needed(Panels& p, const Block& at, IR n, const std::function<void(Panels& p)>& body, size_t part = 0) {
+    if (part == parts_.size()) return body(p);
+    IR fits = b_.CreateICmpSLE(b_.CreateSub(at.n, n), k_.i64(parts_[part].nr));
+    k_.either(fits, [&] { body(parts_[part]); }, [&] { as_wide_as_needed(p, at, n, body, part + 1); });
+  }
 
   void block(Block at) {
     IR batch = at.batch, m0 = at.m0, n0 = at.n0;
@@ -197,7 +204,7 @@ class MatmulEmitter {
           each_panel(at, [&](Panels& p, IR n) {
             // The next row's: the hardware sees each row's part begin anew.
             if (s_.prefetch) s_.prefetch(batch, k_.add(b_.CreateAdd(b_.CreateAdd(m0, m), i), k_.i64(1)), b_.CreateAdd(n0, n), false);
-            write_row(p, at, m, i, n, sums_of(p, m, n));
+            as_wide_as_needed(p, at, n, [&](Panels& p) { write_row(p, at, m, i, n, sums_of(p, m, n)); });
           });
         });
       });
@@ -218,7 +225,9 @@ class MatmulEmitter {
         if (by_dots(p)) turn_columns(panel_b(at, n), at.k);
       });
       return k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
-        each_panel(at, [&](Panels& p, IR n) { tile(p, at, m, n); });
+        each_panel(at, [&](Panels& p, IR n) {
+          as_wide_as_needed(p, at, n, [&](Panels& p) { tile(p, at, m, n); });
+        });
       });
     }
     if (packs_block()) pack_windows(p_, k_.i64(0), at.n);
@@ -230,8 +239,8 @@ class MatmulEmitter {
       if (by_dots(p)) turn_columns(panel_b(at, n), at.k);
       if (p.makes_up_for_zero())
         for (auto [v, sums] : llvm::enumerate(p.made_up_for_zero(panel_b(at, n), at.k))) b_.CreateAlignedStore(sums, made_up_for_columns(p, v), llvm::Align(4));
-      k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
-        tile(p, at, m, n);
+      as_wide_as_needed(p, at, n, [&](Panels& p) {
+        k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { tile(p, at, m, n); });
       });
       if (packs_ahead()) finish_packing(at, n);
     });
@@ -295,15 +304,15 @@ class MatmulEmitter {
     constexpr int64_t kPartsAhead = 4;
     Panel p = next_panel(at, n);
     IR units = p_.units(p.k), panel = panel_b(at, k_.add(n, k_.i64(nr_)));
-    for (int64_t i = 0; i < rows_of_part(); ++i) {
-      IR u = k_.add(k_.mul(part, rows_of_part()), k_.i64(i)), later = k_.add(u, k_.i64(kPartsAhead * rows_of_part())), is_beyond = b_.CreateICmpSGE(later, units);
+    k_.repeat(rows_of_part(), [&](IR i) {
+      IR u = k_.add(k_.mul(part, rows_of_part()), i), later = k_.add(u, k_.i64(kPartsAhead * rows_of_part())), is_beyond = b_.CreateICmpSGE(later, units);
       later = b_.CreateSelect(is_beyond, b_.CreateSub(later, units), later);
       IR column = b_.CreateAdd(at.n0, b_.CreateSelect(is_beyond, k_.add(p.n, k_.i64(nr_)), p.n));
       for (int64_t d = 0; d < p_.depth; ++d)
         for (int64_t line = 1; line <= lines_of_run(); ++line)
           p_.prefetch_b(at.batch, b_.CreateAdd(p.k0, k_.add(k_.mul(later, p_.depth), k_.i64(d))), k_.add(column, k_.i64(line * elements_of_line() - 1)));
       pack_row(at, p, panel, k_.min(u, k_.add(units, k_.i64(-1))));
-    }
+    });
   }
   void finish_packing(const Block& at, IR n) {
     Panel p = next_panel(at, n);
@@ -445,7 +454,7 @@ class MatmulEmitter {
 
   IR columns_of_tile(const Panels& p, const Block& at, IR n) {
     if (end_) return k_.i64(p.is_end ? s_.n % nr_ : nr_);
-    return s_.n % nr_ ? k_.min(k_.i64(nr_), b_.CreateSub(at.n, n)) : k_.i64(nr_);
+    return s_.divides_columns(nr_) ? k_.i64(nr_) : k_.min(k_.i64(p.nr), b_.CreateSub(at.n, n));
   }
   IR rows_of_tile(const Block& at, IR m) { return s_.divides_rows(mr_) ? k_.i64(mr_) : k_.min(k_.i64(mr_), b_.CreateSub(at.m, m)); }
   // Few terms are summed in the time that a tile takes through memory, which a short epilogue spares it: code for each of its vectors.
@@ -502,6 +511,7 @@ class MatmulEmitter {
   const MatmulSpec& s_;
   Panels p_;
   std::optional<Panels> end_;  // of the last columns
+  std::vector<Panels> parts_;
   int64_t mr_, nr_, mc_ = 0, kc_ = 0, nb_ = 0;
   bool in_place_ = false;
   int64_t packed_a_ = 0, made_up_ = 0, made_up_for_columns_ = 0, packed_b_ = 0, turned_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch

@@ -19,12 +19,13 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   bool many = k.target.registers == 32;
   most_sums = many ? 24 : 12;
   if ((grid = choose_grid())) {
-    mr = grid->rows * grid->down, nr = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
+    mr = grid->rows * grid->down, nr = packed = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
     registers.emplace(k, grid->rows);
     return;
   }
   // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
-  mr = std::min<int64_t>(s_.m, most_rows ? most_rows : many ? 8 : 6);
+  mr = most_rows ? most_rows : many ? 8 : 6;
+  if (!s_.any_m) mr = std::min(mr, s_.m);
   int most = int(most_sums / std::max<int64_t>(mr, many ? 4 : 3));
   auto width = [&](int v) {
     nr = v * lanes;
@@ -32,10 +33,10 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   };
   vectors = most;
   // Two thirds of the sums at least: fewer wait for themselves, and eight by one for their loads.
-  for (int v = most - 1; v >= 1 && 3 * v * mr >= 2 * most_sums; --v)
+  for (int v = most - 1; v >= 1 && 3 * v * mr >= 2 * most_sums && !s_.any_n; --v)
     if (width(v) < width(vectors)) vectors = v;
-  vectors = std::min<int64_t>(vectors, ceil_div(s_.n, lanes));
-  nr = vectors * lanes;
+  if (!s_.any_n) vectors = std::min<int64_t>(vectors, ceil_div(s_.n, lanes));
+  nr = packed = vectors * lanes;
 }
 
 Panels Panels::narrowed(int64_t columns) const {
@@ -43,12 +44,20 @@ Panels Panels::narrowed(int64_t columns) const {
   Panels result = *this;
   result.is_end = true;
   if (2 * columns <= lanes && lanes * bytes > kBytes) result.lanes = lanes / 2;
-  result.vectors = int(ceil_div(columns, result.lanes)), result.nr = result.vectors * result.lanes;
+  result.vectors = int(ceil_div(columns, result.lanes)), result.nr = result.packed = result.vectors * result.lanes;
   return result;
 }
 std::optional<Panels> Panels::end() const {
-  if (!ends || s_.n % nr == 0) return std::nullopt;
+  if (!ends || s_.any_n || s_.n % nr == 0) return std::nullopt;
   return narrowed(s_.n % nr);
+}
+std::vector<Panels> Panels::parts() const {
+  std::vector<Panels> result;
+  for (int v = 1; v < vectors; ++v) {
+    Panels& part = result.emplace_back(*this);
+    part.vectors = v, part.nr = v * lanes;
+  }
+  return result;
 }
 void Panels::each(std::optional<Panels>& last, IR columns, const std::function<void(Panels& p, IR n)>& body) {
   if (!last) return k_.loop(k_.i64(0), columns, nr, [&](IR n) { body(*this, n); });
@@ -300,7 +309,7 @@ void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::fun
       if (!s_.b_unit_n) return one_row_of_b(batch, first, k, end, k_.i64(nr), target(n));
       whole_row_of_b(batch, first, k, end, target(n));
     });
-    if (s_.n % nr == 0) return;
+    if (s_.divides_columns(nr)) return;
     k_.when(b_.CreateICmpSLT(whole, columns), [&] {
       for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(unit, lanes)), target(whole), k_.i64(v * lanes));
       one_row_of_b(batch, b_.CreateAdd(n0, whole), k, end, b_.CreateSub(columns, whole), target(whole));
@@ -316,7 +325,7 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
   SmallVector<IR> columns;
   for (int64_t j = 0; j < nr; ++j) {
     IR column = k_.add(n, k_.i64(j));
-    columns.push_back(s_.n % nr ? k_.min(column, k_.i64(s_.n - 1)) : column);
+    columns.push_back(!s_.divides_columns(nr) ? k_.min(column, k_.i64(s_.n - 1)) : column);
   }
   for (int v = 0; v < vectors; ++v)
     k_.loop(k_.i64(0), squares, lanes, [&](IR u) {
@@ -325,7 +334,7 @@ void Panels::pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR pane
       k_.transpose(rows);
       for (int i = 0; i < lanes; ++i) put(flipped(rows[i]), panel, k_.add(k_.mul(k_.add(u, k_.i64(i)), nr), k_.i64(v * lanes)));
     });
-  IR columns_left = s_.n % nr ? k_.min(k_.i64(nr), left) : k_.i64(nr);
+  IR columns_left = !s_.divides_columns(nr) ? k_.min(k_.i64(nr), left) : k_.i64(nr);
   k_.loop(squares, units(count), [&](IR u) { one_row_of_b(batch, n, element_at(u), end, columns_left, b_.CreateInBoundsGEP(unit, panel, k_.mul(u, nr))); });
 }
 
@@ -355,7 +364,7 @@ IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR c
     }
     return next;
   };
-  if (!s_.line.window) return k_.loop(k_.i64(0), units(count), 1, sums, [&](IR u, ArrayRef<IR> sums) { return add(u, k_.mul(u, pitch ? pitch : nr), sums); });
+  if (!s_.line.window) return k_.loop(k_.i64(0), units(count), 1, sums, [&](IR u, ArrayRef<IR> sums) { return add(u, k_.mul(u, pitch ? pitch : packed), sums); });
   return k_.loop(k_.i64(0), count, s_.line.window, sums, [&](IR u, ArrayRef<IR> sums) {
     IRs next(sums.begin(), sums.end());
     IR row = row_of_panel(u);

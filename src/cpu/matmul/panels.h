@@ -51,8 +51,11 @@ struct MatmulSpec {
   enum Groups { None, Rows, Depth };
   Groups groups = None;
   IR ends = nullptr;
-  /// Whether tiles of as many rows never reach beyond the last one.
-  bool divides_rows(int64_t rows) const { return groups != Rows && m % rows == 0; }
+  /// Whether the code is to serve other numbers of rows, of columns.
+  bool any_m = false, any_n = false;
+  /// Whether tiles of as many rows, columns, never reach beyond the last one.
+  bool divides_rows(int64_t rows) const { return groups != Rows && !any_m && m % rows == 0; }
+  bool divides_columns(int64_t columns) const { return !any_n && n % columns == 0; }
   /// Whether neighbours in that dimension are neighbours in memory.
   bool a_unit_k = false, a_unit_m = false, b_unit_n = false, b_unit_k = false;
 
@@ -79,6 +82,8 @@ class Panels {
   Panels narrowed(int64_t columns) const;
   /// Those for the last columns of all, if there are fewer than a panel has and these get one of their own.
   std::optional<Panels> end() const;
+  /// Those that multiply the first columns only of panels as wide as this one's, the narrowest first.
+  std::vector<Panels> parts() const;
   /// The panels of some columns in turn, of which `last` is the last one of all; n counts from the first column.
   void each(std::optional<Panels>& last, IR columns, const std::function<void(Panels& p, IR n)>& body);
   /// So many columns are computed in order to have n of them.
@@ -99,6 +104,7 @@ class Panels {
   int bytes, lanes, vectors;
   int most_sums;         ///< vectors of sums that the registers hold beside operands
   int64_t mr, nr;
+  int64_t packed;        ///< columns of the panels that it reads: nr, or more
   bool ends;             ///< whether the last columns get a narrowed() one,
   bool is_end = false;   ///< and whether this is it
   int64_t columns() const { return s_.n; }
@@ -144,10 +150,10 @@ class Panels {
   /// Of `count` elements along K.
   IR units(IR count);
   /// sums[i][v] + sum over the `count` elements along K of a(i, k) * panel[k][v]; `a` gives the address of a unit, k counts units.
-  /// Rows of the panel are `pitch` units apart, or nr.
+  /// Rows of the panel are `pitch` units apart, or as they are packed.
   IRs multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR count, IRs sums, int64_t pitch = 0);
   /// Row k of a panel of B, from the panel's beginning; k is a multiple of a line of K where there are lines.
-  IR row_of_panel(IR k) { return s_.line.window ? k_.mul(b_.CreateUDiv(k, k_.i64(s_.line.window)), s_.line.length(nr, lanes)) : k_.mul(k, nr); }
+  IR row_of_panel(IR k) { return s_.line.window ? k_.mul(b_.CreateUDiv(k, k_.i64(s_.line.window)), s_.line.length(packed, lanes)) : k_.mul(k, packed); }
   /// The sums of rows[i][k] * columns[j][k] over `count` of k, j after j for each i; addresses of what lies in memory along K, in the type of the sums.
   IRs dots(llvm::ArrayRef<IR> rows, llvm::ArrayRef<IR> columns, IR count);
   /// Where tiles of A begin and how far they, their rows and the next ones along K are apart, in bytes.

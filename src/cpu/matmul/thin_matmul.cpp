@@ -176,7 +176,7 @@ class ThinEmitter {
     widened_ = (s_.m + rows_) * pitch_;
     c_.kernel.scratch_bytes = (widened_ + s_.m * depth_) * p_.bytes;
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
-      auto at = delinearise(k_, {s_.batch, blocks}, task);
+      auto at = place_of_task(k_, {s_.batch, blocks}, task);
       IR n0 = k_.mul(at[1].base, block_), count = k_.min(k_.i64(block_), b_.CreateSub(k_.i64(s_.n), n0));
       multiply(at[0].base, n0, count);
       write(at[0].base, n0, count);
@@ -323,6 +323,7 @@ bool is_thin(const MatmulSpec& s, const Target& target) {
 MatmulSpec exchanged(const MatmulSpec& s) {
   MatmulSpec result = s;
   std::swap(result.m, result.n);
+  std::swap(result.any_m, result.any_n);
   std::swap(result.a, result.b);
   std::swap(result.a_type, result.b_type);
   std::swap(result.a_unit_k, result.b_unit_k);
