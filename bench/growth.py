@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 
+import report
+
 BEGIN, END = "<!-- growth: written by bench/growth.py -->", "<!-- /growth -->"
 STEPS = 8  # the programs of the first ones differ: until the optimizer has its state and numbers have been seen to change
 
@@ -63,7 +65,7 @@ def table(sizes):
     header = ["layers", "operators", "tracing a step, ms", "compiling, s", "a step, ms", "programs", "kernels of the step", "different ones"]
     rows = [[str(s["layers"]), str(s["operators"]), cell(s, "trace", lambda v: f"{v * 1e3:.1f}"), cell(s, "compile", lambda v: f"{v:.2f}"),
              cell(s, "step", lambda v: f"{v * 1e3:.1f}"), str(s["programs"]), str(s["kernels"]), str(s["unique"])] for s in sizes]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows])
+    return report.table(header, rows)
 
 
 def main():
@@ -76,13 +78,12 @@ def main():
         return print(json.dumps(measure(options.measure)))
     if not all(n.isdigit() and int(n) > 0 for n in options.layers.split(",")):
         parser.error(f"--layers {options.layers}: numbers of layers, as 12,24,48")
-    text = options.docs.read_text() if options.docs else f"{BEGIN}{END}"
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        parser.error(f"{options.docs} needs the line {BEGIN} and after it the line {END}")
-    result = table([in_new_process(int(n)) for n in options.layers.split(",")])
-    print(result)
-    if options.docs:
-        options.docs.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n\n{result}\n\n{END}{text.split(END)[1]}")
+    try:
+        if options.docs:
+            report.split_docs(options.docs, BEGIN, END)  # before measuring
+    except ValueError as e:
+        parser.error(str(e))
+    report.print_table(table([in_new_process(int(n)) for n in options.layers.split(",")]), options.docs, BEGIN, END)
 
 
 if __name__ == "__main__":

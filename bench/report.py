@@ -128,12 +128,20 @@ def failures(data):
     return lines
 
 
-def split_docs(path):
-    """The text before and after the tables. Raises ValueError if the markers are missing."""
+def split_docs(path, begin=BEGIN, end=END):
+    """The text before and after what stands between the markers. Raises ValueError if these are missing."""
     text = path.read_text() if path.exists() else ""
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise ValueError(f"{path} needs the line {BEGIN} and after it the line {END}")
-    return text.split(BEGIN)[0], text.split(END)[1]
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise ValueError(f"{path} needs the line {begin} and after it the line {end}")
+    return text.split(begin)[0], text.split(end)[1]
+
+
+def print_table(text, docs, begin, end):
+    """Of a bench of its own: also to the file `docs`, unless that is None, where it replaces what stands between the markers."""
+    print(text)
+    if docs:
+        before, after = split_docs(docs, begin, end)
+        docs.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}")
 
 
 def write_docs(path, data):

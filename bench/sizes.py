@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import report
 from worker import difference
 
 BEGIN, END = "<!-- sizes: written by bench/sizes.py -->", "<!-- /sizes -->"
@@ -159,13 +160,14 @@ def row_of(name, how, count):
     return dict(name=name, how=how, early=median(first[:half]), late=median(first[half:]), next=median(second), eager=median(first + second, 1), difference=worst)
 
 
-def table(rows):
-    lines = ["| ms of a call | eager | torch.compile: sizes 3 to {0} | after those | next process | device: sizes 3 to {0} | after those | next process |".format(rows[0]["half"]), "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+def table(rows, count):
+    early = f"sizes {BEFORE + 1} to {BEFORE + (count - BEFORE) // 2}"
+    lines = []
     for name in dict.fromkeys(r["name"] for r in rows):
         mine = {r["how"]: r for r in rows if r["name"] == name}
         cells = [f"{mine[how][key]:.3g}" if how in mine else "–" for how in ("compile", "device") for key in ("early", "late", "next")]
-        lines.append(f"| {name} | {min(r['eager'] for r in mine.values()):.3g} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append([name, f"{min(r['eager'] for r in mine.values()):.3g}", *cells])
+    return report.table(["ms of a call", "eager", f"torch.compile: {early}", "after those", "next process", f"device: {early}", "after those", "next process"], lines)
 
 
 def main():
@@ -179,17 +181,17 @@ def main():
     if options.measure:
         name, how, seed, count = options.measure
         return measure(name, how, int(seed), int(count))
+    try:
+        if options.docs:
+            report.split_docs(options.docs, BEGIN, END)  # before minutes of measuring
+    except ValueError as e:
+        parser.error(str(e))
     rows = []
     for name in options.names or MODELS:
         for how in options.how:
-            row = row_of(name, how, options.count)
-            rows.append({**row, "half": BEFORE + (options.count - BEFORE) // 2})
-            print({k: f"{v:.3g}" if isinstance(v, float) else v for k, v in row.items()}, flush=True)
-    print(table(rows))
-    if options.docs:
-        text = options.docs.read_text()
-        begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-        options.docs.write_text(text[:begin] + "\n\n" + table(rows) + "\n\n" + text[end:])
+            rows.append(row_of(name, how, options.count))
+            print({k: f"{v:.3g}" if isinstance(v, float) else v for k, v in rows[-1].items()}, flush=True)
+    report.print_table(table(rows, options.count), options.docs, BEGIN, END)
     return int(any(r["difference"] > TOLERANCE for r in rows))
 
 
