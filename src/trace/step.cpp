@@ -303,12 +303,6 @@ std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes) {
   return program;
 }
 
-}  // namespace
-
-bool compiled_in_haste(const Program& program) { return program.stats().shared_seconds > 0; }
-
-namespace {
-
 // Until what it could have gained by code of its own is what that takes to compile.
 int runs_in_haste(const Program& program) {
   if (!compiled_in_haste(program)) return 0;
@@ -316,6 +310,8 @@ int runs_in_haste(const Program& program) {
 }
 
 }  // namespace
+
+bool compiled_in_haste(const Program& program) { return program.stats().shared_seconds > 0; }
 
 std::shared_ptr<Program> program_for(const Graph& graph, bool changes, int runs) {
   std::string hash = key_of(graph);

@@ -1,10 +1,9 @@
 // Columns beyond whole panels: products in both orientations, pixels and windows of small images, Winograd's tiles; several steps along K.
-// Up to 768 terms of size 1 are added one after the other, each sum rounded: 2^-25 * 768 / sqrt(2) = 1.6e-5, of which the largest of thousands is four times as much.
-// RUN: cresset-run --compare --tolerance=6e-5 %s
-// RUN: cresset-run --compare --tolerance=6e-5 --cpu=avx2 %s
-// RUN: cresset-run --compare --tolerance=6e-5 --cpu=wide %s
-// RUN: cresset-run --compare --tolerance=6e-5 --cpu=baseline %s
-// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare --tolerance=6e-5 %s
+// RUN: cresset-run --compare --tolerance=%longest_sums %s
+// RUN: cresset-run --compare --tolerance=%longest_sums --cpu=avx2 %s
+// RUN: cresset-run --compare --tolerance=%longest_sums --cpu=wide %s
+// RUN: cresset-run --compare --tolerance=%longest_sums --cpu=baseline %s
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare --tolerance=%longest_sums %s
 
 func.func @main(
     %a0: tensor<40x50xf32>, %b0: tensor<50x49xf32>,

@@ -71,13 +71,13 @@ IR Windows::channel_base(IR group, IR channel) const {
 }
 
 IR Windows::within_image(IR n, int64_t lanes) const {
-  if (g_.images == 1 || (image_size_ % lanes == 0 && !k_.any_size)) return b_.getTrue();
+  if (g_.images == 1 || k_.divides(lanes, image_size_)) return b_.getTrue();
   if (image_size_ < lanes) return b_.getFalse();
   return b_.CreateICmpULE(b_.CreateURem(n, k_.i64(image_size_)), k_.i64(image_size_ - lanes));
 }
 
 IR Windows::all_within_image(IR n, int64_t count, int64_t width) const {
-  IR exist = g_.images * image_size_ % width == 0 && !k_.any_size ? b_.getTrue() : b_.CreateICmpSLE(n, k_.i64(g_.images * image_size_ - count));
+  IR exist = k_.divides(width, g_.images * image_size_) ? b_.getTrue() : b_.CreateICmpSLE(n, k_.i64(g_.images * image_size_ - count));
   return b_.CreateAnd(within_image(n, count), exist);
 }
 

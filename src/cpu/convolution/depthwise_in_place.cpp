@@ -56,8 +56,11 @@ class InPlaceEmitter {
         if (depth_.window == 1) load_weights(k_.i64(0));
         IR first = k_.mul(at[3].base, block), end = k_.min(k_.add(first, k_.i64(block)), k_.i64(tiles));
         k_.loop(first, end, [&](IR tile) { rows(k_.mul(tile, tile_.rows), tile_.rows); });
-        if (k_.any_size) k_.when(b_.CreateICmpEQ(end, k_.i64(tiles)), [&] { k_.loop(k_.i64(y_.out - rest), k_.i64(y_.out), [&](IR row) { rows(row, 1); }); });
-        else if (rest) k_.when(b_.CreateICmpEQ(end, k_.i64(tiles)), [&] { rows(k_.i64(y_.out - rest), rest); });
+        if (k_.divides(tile_.rows, y_.out)) return;
+        k_.when(b_.CreateICmpEQ(end, k_.i64(tiles)), [&] {
+          if (!k_.any_size) return rows(k_.i64(y_.out - rest), rest);
+          k_.loop(k_.i64(y_.out - rest), k_.i64(y_.out), [&](IR row) { rows(row, 1); });
+        });
       });
     });
   }

@@ -80,7 +80,7 @@ class DirectEmitter {
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       auto at = place_of_task(k_, {g_.images, g_.groups, l_.blocks}, task);
       IR image = at[0].base, group = at[1].base, first = k_.mul(at[2].base, l_.block_rows);
-      IR rows = l_.row.out % l_.block_rows == 0 ? k_.i64(l_.block_rows) : k_.min(k_.i64(l_.block_rows), b_.CreateSub(k_.i64(l_.row.out), first));
+      IR rows = k_.part(l_.row.out, l_.block_rows, first);
       IR plane = k_.add(k_.mul(image, g_.in_image), k_.mul(group, g_.in_features * g_.in_feature));
       k_.loop(k_.i64(0), k_.i64(g_.in_features), [&](IR channel) { pad(k_.add(plane, k_.mul(channel, g_.in_feature)), first, k_.mul(channel, l_.plane)); });
       k_.loop(k_.i64(0), k_.i64(g_.features), l_.tile_features, [&](IR f) {

@@ -76,6 +76,8 @@ class KernelEmitter {
   void loop(IR lo, IR hi, const std::function<void(IR iv)>& body) { loop(lo, hi, 1, body); }
   /// All of [0, count): full vectors first, then what is left by halves of one, a quarter, …; `lanes` are a power of two.
   void along(IR count, int lanes, const std::function<void(IR at, int lanes)>& body);
+  /// Whether a size has nothing left of parts, as far as the code may know it.
+  bool divides(int64_t part, int64_t size) const { return !any_size && size % part == 0; }
   /// Only what is left, if its positions are not those of a full vector.
   void rest_along(IR count, int lanes, const std::function<void(IR at, int lanes)>& body);
   /// The body for 0, 1, … `count` - 1, one after the other.
@@ -124,7 +126,7 @@ class KernelEmitter {
   IR mul(IR x, int64_t y);
   IR min(IR x, IR y);  // signed
   /// What parts of `size` leave from `from` on, one of their beginnings: `size`, or less at the end of all.
-  IR part(int64_t all, int64_t size, IR from) { return all % size == 0 && !any_size ? i64(size) : min(i64(size), b.CreateSub(i64(all), from)); }
+  IR part(int64_t all, int64_t size, IR from) { return divides(size, all) ? i64(size) : min(i64(size), b.CreateSub(i64(all), from)); }
   /// first, first + step, first + 2 step, …
   IR sequence(IR first, int lanes, int64_t step = 1);
   /// The vector with its lanes `by` further on; what comes from beyond its ends is anything.

@@ -31,25 +31,18 @@ IR fold_lanes(KernelEmitter& k, ElementEmitter& scalar, Operation* reducer, IR v
   return k.fold(vector, lanes, [&](IR x, IR y) { return scalar.compute(reducer, {x, y}); });
 }
 
-Indices delinearise(KernelEmitter& k, ArrayRef<int64_t> shape, IR flat) {
+// With `ones` also along dimensions of 1.
+static Indices split(KernelEmitter& k, ArrayRef<int64_t> shape, IR flat, bool ones) {
   Indices result(shape.size(), constant_index(k, 0));
   for (size_t d = shape.size(); d-- > 0;) {
-    if (shape[d] == 1) continue;
-    bool outermost = product(shape.take_front(d)) == 1;
+    if (shape[d] == 1 && !ones) continue;
+    bool outermost = ones ? d == 0 : product(shape.take_front(d)) == 1;
     result[d] = {outermost ? flat : k.b.CreateURem(flat, k.i64(shape[d])), 0, 1};
     if (!outermost) flat = k.b.CreateUDiv(flat, k.i64(shape[d]));
   }
   return result;
 }
-
-Indices place_of_task(KernelEmitter& k, ArrayRef<int64_t> counts, IR task) {
-  if (!k.any_size) return delinearise(k, counts, task);
-  Indices result(counts.size(), constant_index(k, 0));
-  for (size_t d = counts.size(); d-- > 0;) {
-    result[d] = {d ? k.b.CreateURem(task, k.i64(counts[d])) : task, 0, 1};
-    if (d) task = k.b.CreateUDiv(task, k.i64(counts[d]));
-  }
-  return result;
-}
+Indices delinearise(KernelEmitter& k, ArrayRef<int64_t> shape, IR flat) { return split(k, shape, flat, false); }
+Indices place_of_task(KernelEmitter& k, ArrayRef<int64_t> counts, IR task) { return split(k, counts, task, k.any_size); }
 
 }  // namespace cresset::cpu

@@ -39,9 +39,9 @@ class RowsEmitter {
     int wide = 2 * k_.target.lanes;
     bool chained = llvm::any_of(f_.roles, [](auto& r) { return isa<ExpOp, TanhOp, LogisticOp, CustomCallOp, LogOp, SineOp, CosineOp, ReduceOp>(r.first); });
     bool random = llvm::any_of(f_.roles, [](auto& r) { return is_random_bits(r.first); });  // whose blocks are four vectors
-    if (((chained && f_.roles.size() < 40) || random) && (flat_ ? columns_ >= kChunk : are_multiple_of(2 * wide))) wide *= 2;
+    if (((chained && f_.roles.size() < 40) || random) && (flat_ ? columns_ >= kChunk : k_.divides(2 * wide, columns_))) wide *= 2;
     half_ = k_.target.lanes / 2;
-    lanes_ = are_multiple_of(wide) || columns_ >= 4 * wide ? wide : columns_ >= k_.target.lanes ? k_.target.lanes : columns_ >= half_ ? half_ : 1;
+    lanes_ = k_.divides(wide, columns_) || columns_ >= 4 * wide ? wide : columns_ >= k_.target.lanes ? k_.target.lanes : columns_ >= half_ ? half_ : 1;
     // A lane holds 4 bytes at most; wider elements take more registers and libm calls.
     for (auto& [op, role] : f_.roles)
       if (element(op->getResult(0)).getIntOrFloatBitWidth() == 64 && shaped(op->getResult(0)).getRank() > 0) lanes_ = std::min(lanes_, k_.target.lanes);
@@ -170,7 +170,6 @@ class RowsEmitter {
   }
 
   // In vectors that are lines of memory each, if the array begins with one.
-  bool are_multiple_of(int64_t lanes) const { return columns_ % lanes == 0 && !k_.any_size; }
   bool written_whole(Value v) { return k_.target.lanes == 16 && columns_ * element_bytes(element(v)) % 64 == 0; }
 
   // One contiguous array: every operation is at the same index, every buffer has the same shape or is a scalar.

@@ -14,8 +14,7 @@ namespace {
 // narrower panel for the last columns (49 are 48 and half a vector), which is more code.
 Panels best_panels(KernelEmitter& k, const MatmulSpec& s) {
   Panels usual(k, s);
-  if (usual.grid || (s.pack_b && !s.panel_by_panel)) return usual;
-  if (s.any_n) return Panels(k, s);
+  if (usual.grid || s.any_n || (s.pack_b && !s.panel_by_panel)) return usual;
   auto computed = [&](int64_t rows, bool ends) {
     Panels p(k, s, rows, ends);
     return double(s.any_m ? s.m : round_up(s.m, p.mr)) * double(p.computed(s.n));
