@@ -4,7 +4,7 @@
 // RUN: cresset-run --assembly --cpu=amx %t/bf16.mlir | FileCheck %s --check-prefix=TILES
 // RUN: cresset-run --assembly --cpu=avx512 %t/attention.mlir | FileCheck %s --check-prefix=WEIGHTS
 // RUN: cresset-run --assembly --cpu=amx %t/epilogue.mlir | FileCheck %s --check-prefix=EPILOGUE
-// RUN: cresset-run --assembly --cpu=amx %t/f32.mlir | FileCheck %s --check-prefix=WIDE
+// RUN: cresset-run --assembly --cpu=amx %t/f32.mlir | FileCheck %s --check-prefix=SPLIT
 // RUN: cresset-run --assembly --cpu=avx512 %t/f32.mlir | FileCheck %s --check-prefix=WIDE
 // RUN: cresset-run --assembly --cpu=avx2 %t/f32.mlir | FileCheck %s --check-prefix=NARROW
 // RUN: cresset-run --assembly --cpu=avx512 %t/some_rows.mlir | FileCheck %s --check-prefix=SOME
@@ -70,6 +70,16 @@
 // EPILOGUE: vfmadd{{.*}}zmm
 // EPILOGUE: tilerelease
 // EPILOGUE-NOT: call
+
+// Floats as sums of three bf16: six products of parts by two tiles by two, for which fourteen tiles are loaded, and nothing else in between.
+// SPLIT-COUNT-4: tilezero
+// SPLIT: [[LOOP:\.L[A-Z0-9_]+]]:
+// SPLIT-NOT: zmm
+// SPLIT-COUNT-24: tdpbf16ps
+// SPLIT-NOT: tdpbf16ps
+// SPLIT: jne [[LOOP]]
+// SPLIT-COUNT-4: tilestored
+// SPLIT: tilerelease
 
 // WIDE-COUNT-24: vfmadd{{.*}}zmm
 // WIDE: jne

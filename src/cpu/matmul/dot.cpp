@@ -144,7 +144,7 @@ llvm::Error emit_dot(KernelContext& c) {
   MatmulSpec spec;
   spec.batch = ba.count();
   spec.m = m.count(), spec.n = n.count(), spec.k = ka.count();
-  spec.any_m = k.any_size, spec.any_n = k.any_size && spec.batch > 1;
+  spec.any_m = k.any_size, spec.any_n = k.any_size && spec.batch > 1, spec.may_split_floats = true;
   ka = ka.merged(), kb = kb.merged();
   Value right = made ? made->main : rhs->base;  // null where others want it in another shape, and have it in memory
   while (right && !c.slots.has(right)) right = right.getDefiningOp<ReshapeOp>() ? right.getDefiningOp()->getOperand(0) : Value();

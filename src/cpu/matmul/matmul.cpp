@@ -35,7 +35,7 @@ class MatmulEmitter {
 
   void emit() {
     // Groups share the rows, or K.
-    c_.kernel.cost = 0.25 * (s_.groups ? 1 : s_.batch) * s_.m * s_.n * s_.k / (p_.grid ? 16 : p_.depth);
+    c_.kernel.cost = 0.25 * (s_.groups ? 1 : s_.batch) * s_.m * s_.n * s_.k / (splits() ? 2 : p_.grid ? 16 : p_.depth);
     choose_blocks();
     // Each group's last block may have fewer rows, and what no group has is one more.
     bool by_groups = s_.groups == MatmulSpec::Rows;
@@ -43,13 +43,14 @@ class MatmulEmitter {
     c_.kernel.tasks = batch * m_blocks * n_blocks;
 
     auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); };
-    packed_a_ = reserve(in_place_ ? 0 : mc_ * p_.padded(kc_) / p_.depth);
+    packed_a_ = reserve(in_place_ ? 0 : mc_ * p_.height(kc_));
     made_up_ = reserve(p_.flips_b() ? mc_ + p_.lanes : 0);
     made_up_for_columns_ = reserve(p_.makes_up_for_zero() ? nr_ : 0);
-    packed_b_ = reserve(columns_packed() * height_of_b());
+    packed_b_ = reserve(columns_packed() * p_.height(kc_));
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
     turned_ = reserve(end_ && by_dots(*end_) ? s_.n % nr_ * kc_ : 0);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
+    if (splits()) reserve_plain();
     IR end = k_.min(k_.end(), k_.i64(c_.kernel.tasks));  // other products of the kernel may have more
     if (p_.grid) p_.registers->configure();
     k_.loop(k_.begin(), end, [&](IR task) {
@@ -78,6 +79,7 @@ class MatmulEmitter {
   // Tiles take an element of A from L2 every other cycle: there a block's rows are to stay, next to sums or, where these are complete after one block of K, without them.
   Limits limits() const {
     bool block = packs_windows_of_block();
+    if (splits()) return {32 * 1024, 512, 960, 60, 60};
     if (p_.grid) return {32 * 1024, is_split() ? 512 : 1024, block ? 256 : 960, 100, 100};
     if (k_.target.registers == 32) return {(block ? 36 : 96) * 1024, block ? 384 : 768, block ? 480 : 960, 12, block ? 28 : 12};
     return {(p_.vectors > 2 ? 24 : 16) * 1024, block ? 264 : 512, block ? 400 : 1024, 12, block ? 28 : 12};
@@ -120,7 +122,7 @@ class MatmulEmitter {
     IR k_begin, k_end;     // of the sum, which may be empty
   };
   // Where the panels of the rows from m, the columns from n begin; both count from the block's own first one.
-  IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, p_.padded(kc_) / p_.depth)); }
+  IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, p_.height(kc_))); }
   // A panel of B is packed right before all rows of the block pass it, unless the whole block is packed at once.
   bool packs_windows_of_block() const { return s_.pack_b && !s_.panel_by_panel; }
   bool packs_block() const { return packs_windows_of_block() || row_by_row(); }
@@ -138,13 +140,12 @@ class MatmulEmitter {
   // Else, where it is only copied, the tiles of one panel pack the next one.
   bool packs_ahead() const { return !s_.pack_b && !p_.grid && s_.b_unit_n && s_.n >= nr_; }
   int64_t columns_packed() const { return packs_block() ? nb_ : packs_ahead() ? 2 * nr_ : nr_; }
-  int64_t height_of_b() const { return p_.padded(kc_) / p_.depth; }
   IR panel_b(const Block& at, IR n) {
     if (packs_ahead()) {  // two, which take turns from one step along K to the next
       IR of_step = b_.CreateUDiv(b_.CreateAdd(at.n, k_.i64(nr_ - 1)), k_.i64(nr_)), step = b_.CreateUDiv(b_.CreateSub(at.k0, at.k_begin), k_.i64(kc_));
       n = k_.mul(b_.CreateAnd(b_.CreateAdd(b_.CreateUDiv(n, k_.i64(nr_)), b_.CreateMul(step, of_step)), k_.i64(1)), nr_);
     }
-    return element_of_scratch(packed_b_, packs_block() || packs_ahead() ? k_.mul(n, height_of_b()) : k_.i64(0));
+    return element_of_scratch(packed_b_, packs_block() || packs_ahead() ? k_.mul(n, p_.height(kc_)) : k_.i64(0));
   }
   IR sums_of(const Panels& p, IR m, IR n) { return keeps_block() ? element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, p.nr))) : element_of_scratch(sums_, k_.i64(0)); }
 
@@ -181,6 +182,7 @@ class MatmulEmitter {
 
   void block(Block at) {
     IR batch = at.batch, m0 = at.m0, n0 = at.n0;
+    if (splits()) p_.watch_numbers();
     if (s_.groups) {
       IR once = k_.add(at.k_begin, k_.i64(1)), end = b_.CreateSelect(b_.CreateICmpSLT(at.k_end, once), once, at.k_end);
       k_.loop(at.k_begin, end, kc_, [&](IR k) {
@@ -348,7 +350,9 @@ class MatmulEmitter {
     IR memory = sums_of(p, m, n), first = b_.CreateICmpEQ(at.k0, at.k_begin), complete = is_split() ? b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end) : b_.getTrue();
     if (p_.grid) {
       k_.loop(k_.i64(0), k_.i64(parts_of_tile()), [&](IR part) { care_for_b(p, at, m, n, part); });
-      p_.multiply_tiles(p_.packed_tiles(panel_a(m)), panel_b(at, n), at.k, memory, nr_ * p_.bytes, is_split() ? b_.CreateNot(first) : b_.getFalse());
+      auto multiply = [&](IR sums, IR add) { p_.multiply_tiles(p_.packed_tiles(panel_a(m)), panel_b(at, n), at.k, sums, nr_ * p_.bytes, add); };
+      if (splits()) multiply_split(at, m, n, memory, first, complete, multiply);
+      else multiply(memory, is_split() ? b_.CreateNot(first) : b_.getFalse());
     } else {
       if (keeps_block())
         for (int64_t at = 0; at < mr_ * p.nr * p_.bytes; at += 64) k_.prefetch(b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), memory, at), true);
@@ -367,6 +371,49 @@ class MatmulEmitter {
     }
     if (!by_rows()) k_.when(complete, [&] { write(p, at, m, n, memory); });
   }
+
+  //===-- f32s that are sums of bf16s --------------------------------------------------------------------------------===//
+
+  bool splits() const { return p_.kind == Panels::SplitFloats; }
+  // Each block of K has sums of its own: in a long chain of additions each would be rounded as the largest one is.
+  void multiply_split(const Block& at, IR m, IR n, IR memory, IR first, IR complete, function_ref<void(IR sums, IR add)> multiply) {
+    IR own = element_of_scratch(own_sums_, k_.i64(0));
+    multiply(is_split() ? b_.CreateSelect(first, memory, own) : memory, b_.getFalse());
+    if (is_split())
+      k_.when(b_.CreateNot(first), [&] {
+        k_.loop(k_.i64(0), k_.i64(mr_ * nr_), p_.lanes, [&](IR i) {
+          auto at = [&](IR sums) { return b_.CreateInBoundsGEP(p_.type, sums, i); };
+          auto load = [&](IR sums) { return b_.CreateAlignedLoad(k_.vector(p_.type, p_.lanes), at(sums), llvm::Align(64)); };
+          b_.CreateAlignedStore(b_.CreateFAdd(load(memory), load(own)), at(memory), llvm::Align(64));
+        });
+      });
+    k_.when(b_.CreateAnd(complete, p_.cannot_split()), [&] { multiply_plainly(at, m, n, memory); });
+  }
+  void reserve_plain() {
+    auto reserve = [&](int64_t elements) { return c_.kernel.reserve(elements * p_.bytes); };
+    own_sums_ = reserve(is_split() ? mr_ * nr_ : 0);
+    plain_spec_ = s_, plain_spec_.may_split_floats = false;
+    int64_t rows = 8;
+    while (mr_ % rows) --rows;
+    plain_.emplace(Panels(k_, plain_spec_, rows).narrowed(nr_));
+    plain_a_ = reserve(rows * kPlainDepth), plain_b_ = reserve(nr_ * kPlainDepth);
+  }
+  // A tile of such numbers, anew.
+  void multiply_plainly(const Block& at, IR m, IR n, IR memory) {
+    Panels& p = *plain_;
+    IR panel = element_of_scratch(plain_b_, k_.i64(0)), rows = element_of_scratch(plain_a_, k_.i64(0));
+    k_.loop(at.k_begin, at.k_end, kPlainDepth, [&](IR k) {
+      IR count = k_.min(k_.i64(kPlainDepth), b_.CreateSub(at.k_end, k)), column = b_.CreateAdd(at.n0, n);
+      p.pack_b(at.batch, column, k_.min(k_.i64(nr_), b_.CreateSub(k_.i64(s_.n), column)), k, count, [&](IR) { return panel; });
+      k_.loop(k_.i64(0), k_.i64(mr_), p.mr, [&](IR i) {
+        p.pack_a(at.batch, b_.CreateAdd(at.m0, k_.add(m, i)), k, count, rows);
+        IRs sums = p.multiply([&](int64_t r, IR u) { return b_.CreateInBoundsGEP(p.unit, rows, k_.add(k_.mul(u, p.mr), k_.i64(r))); }, panel, count, p.zeros());
+        IR target = b_.CreateInBoundsGEP(p_.type, memory, k_.mul(i, nr_));
+        k_.either(b_.CreateICmpEQ(k, at.k_begin), [&] { keep(p, sums, target, false); }, [&] { keep(p, sums, target, true); });
+      });
+    });
+  }
+  static constexpr int64_t kPlainDepth = 256;
 
   void care_for_b(Panels& p, const Block& at, IR m, IR n, IR part) {
     IR tile = b_.CreateUDiv(m, k_.i64(mr_));
@@ -511,15 +558,18 @@ class MatmulEmitter {
   Panels p_;
   std::optional<Panels> end_;  // of the last columns
   std::vector<Panels> parts_;
+  MatmulSpec plain_spec_;
+  std::optional<Panels> plain_;  // for tiles of split floats that are none
   int64_t mr_, nr_, mc_ = 0, kc_ = 0, nb_ = 0;
   bool in_place_ = false;
-  int64_t packed_a_ = 0, made_up_ = 0, made_up_for_columns_ = 0, packed_b_ = 0, turned_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
+  int64_t packed_a_ = 0, made_up_ = 0, made_up_for_columns_ = 0, packed_b_ = 0, turned_ = 0, sums_ = 0, own_sums_ = 0, plain_a_ = 0, plain_b_ = 0, pack_scratch_ = 0;  // places in scratch
 };
 
 }  // namespace
 
-void emit_matmul(KernelContext& c, const MatmulSpec& spec) {
-  if (spec.groups || spec.a_run || spec.k_run) return MatmulEmitter(c, spec).emit();
+void emit_matmul(KernelContext& c, const MatmulSpec& wanted) {
+  MatmulSpec spec = wanted;
+  if (spec.may_split_floats = Panels(c.k, wanted).kind == Panels::SplitFloats; spec.may_split_floats || spec.groups || spec.a_run || spec.k_run) return MatmulEmitter(c, spec).emit();
   if (is_linear(c.k, spec)) return emit_linear_matmul(c, spec);
   if (is_thin(spec, c.k.target)) return emit_thin_matmul(c, spec);
   constexpr int64_t kFewColumns = 8;

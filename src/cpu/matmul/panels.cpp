@@ -18,6 +18,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
   bool many = k.target.registers == 32;
   most_sums = many ? 24 : 12;
+  if (kind == SplitFloats) prepare_to_split();
   if ((grid = choose_grid())) {
     mr = grid->rows * grid->down, nr = packed = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
     registers.emplace(k, grid->rows);
@@ -72,6 +73,7 @@ int64_t Panels::computed(int64_t n) const {
 
 Panels::Kind Panels::choose_kind() const {
   if (k_.target.bf16_dot != Target::None && multiplied_as(s_.a_type).isBF16() && multiplied_as(s_.b_type).isBF16() && type->isFloatTy()) return PairsOfBf16;
+  if (splits_floats()) return SplitFloats;
   if (type->isIntegerTy(32) && is_byte(s_.a_type) && is_byte(s_.b_type) && !s_.pack_b) return k_.target.byte_dot() ? FoursOfBytes : PairsOfWords;
   return Numbers;
 }
@@ -260,6 +262,7 @@ void Panels::pack_a(IR batch, IR m0, IR rows, IR k0, IR count, const std::functi
 }
 
 void Panels::pack_a(IR batch, IR m, IR k0, IR count, IR panel) {
+  if (kind == SplitFloats) return split_a(batch, m, k0, count, panel);
   if (grid) return pack_tiles_of_a(batch, m, k0, count, panel);
   SmallVector<IR> rows;
   for (int64_t i = 0; i < mr; ++i) {
@@ -296,6 +299,7 @@ void Panels::whole_row_of_b(IR batch, IR n, IR k, IR end, IR target) {
 }
 
 void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel) {
+  if (kind == SplitFloats) return k_.loop(k_.i64(0), columns, nr, [&](IR n) { split_b(batch, b_.CreateAdd(n0, n), b_.CreateSub(columns, n), k0, count, panel(n)); });
   if (grid) k_.loop(k_.i64(0), columns, nr, [&](IR n) { zero_end(panel(n), count); });
   if (s_.b_unit_k)
     return k_.loop(k_.i64(0), columns, nr, [&](IR n) { pack_b_transposed(batch, b_.CreateAdd(n0, n), b_.CreateSub(columns, n), k0, count, panel(n)); });

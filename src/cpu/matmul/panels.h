@@ -65,7 +65,8 @@ struct MatmulSpec {
   int64_t n_run = 0;  ///< unless 0, vectors that are stored don't cross its multiples, between which neighbours in N need not be neighbours in memory
   /// Asks for the memory that `store` will read there, or write; may be absent.
   std::function<void(IR batch, IR m, IR n, bool to_write)> prefetch;
-  bool may_use_tiles = true;  ///< of AMX: only for who multiplies through Panels::multiply_tiles()
+  bool may_use_tiles = true;    ///< of AMX: only for who multiplies through Panels::multiply_tiles()
+  bool may_split_floats = false;  ///< into bf16s for these tiles: only for who asks Panels::cannot_split() before the sums are used
   /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
   EpilogueStreams streams{1};
 };
@@ -73,7 +74,8 @@ struct MatmulSpec {
 /// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors registers. Where the machine
 /// multiplies pairs of bf16, a unit of a panel is such a pair, of two neighbours along K, and takes the place of one f32. Bytes whose sums are i32 are multiplied by fours, or
 /// as pairs of 16-bit integers.
-/// For AMX a panel of B is the same, the rows of a panel of A are divided into tiles, [k / 32][tile][row][32], and both end with zeros.
+/// For AMX a panel of B is the same, the rows of a panel of A are divided into tiles, [k / 32][tile][row][32], and both end with zeros. An f32 is the sum of three bf16, each of which has
+/// the next eight of its bits (split_panels.cpp): of every 32 elements along K the first parts come first, the second, the third; a unit are two elements 16 apart.
 class Panels {
  public:
   /// `most_rows` of a tile; 0: as many as make the least of loads. With `ends`, what is left of the columns beyond whole panels gets a narrowed() one.
@@ -98,9 +100,10 @@ class Panels {
   std::optional<TileRegisters> registers;
 
   llvm::Type* type;      ///< of the sums
-  enum Kind { Numbers, PairsOfBf16, PairsOfWords, FoursOfBytes } kind;
+  enum Kind { Numbers, PairsOfBf16, SplitFloats, PairsOfWords, FoursOfBytes } kind;
   llvm::Type* unit;      ///< of a panel; as large as `type`
   int depth;             ///< elements along K in a unit
+  int parts_of_element = 1;  ///< units of each follow each other
   int bytes, lanes, vectors;
   int most_sums;         ///< vectors of sums that the registers hold beside operands
   int64_t mr, nr;
@@ -110,6 +113,8 @@ class Panels {
   int64_t columns() const { return s_.n; }
   /// `count` elements along K in a panel, with the zeros at its end.
   int64_t padded(int64_t count) const { return round_up(count, grid ? kTileDepth : depth); }
+  /// Units of a row or column of a panel that has `count` elements along K.
+  int64_t height(int64_t count) const { return padded(count) / depth * parts_of_element; }
 
   /// Whether A is multiplied as it lies: neither converted, nor short of what flips_b() needs.
   bool a_lies_in_units() const;
@@ -156,16 +161,19 @@ class Panels {
   IR row_of_panel(IR k) { return s_.line.window ? k_.mul(b_.CreateUDiv(k, k_.i64(s_.line.window)), s_.line.length(packed, lanes)) : k_.mul(k, packed); }
   /// The sums of rows[i][k] * columns[j][k] over `count` of k, j after j for each i; addresses of what lies in memory along K, in the type of the sums.
   IRs dots(llvm::ArrayRef<IR> rows, llvm::ArrayRef<IR> columns, IR count);
-  /// Where tiles of A begin and how far they, their rows and the next ones along K are apart, in bytes.
+  /// Where tiles of A begin and how far they, their rows, parts of elements and the next ones along K are apart, in bytes.
   struct TilesOfA {
     IR first;
-    int64_t row, tile, step;
+    int64_t row, tile, part, step;
   };
   TilesOfA packed_tiles(IR panel) const;
   /// Rows of bf16 as they lie, zero up to a multiple of 32.
-  TilesOfA rows_as_tiles(IR first, int64_t pitch) const { return {first, pitch, grid->rows * pitch, TileRegisters::kBytes}; }
+  TilesOfA rows_as_tiles(IR first, int64_t pitch) const { return {first, pitch, grid->rows * pitch, 0, TileRegisters::kBytes}; }
   /// sums (+)= tiles of A · panel; rows of sums lie `pitch` bytes apart.
   void multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add);
+  /// Of SplitFloats: whether numbers that were packed since watch_numbers() are not the sums of their parts, as one is infinite, or all those of A, or of B, are tiny.
+  IR cannot_split();
+  void watch_numbers();
   /// Makes pairs of a panel of B whose rows are bf16, in place.
   void pair_up(IR panel, IR count);
   /// For AMX the end of a panel of B, if there are tiles.
@@ -177,7 +185,21 @@ class Panels {
   static constexpr int64_t kTileDepth = 32;
 
   std::optional<Grid> choose_grid() const;
+  bool splits_floats() const;
+  IR row_of_tile(IR m, IR i) { return s_.divides_rows(mr) ? b_.CreateAdd(m, i) : k_.min(b_.CreateAdd(m, i), k_.i64(s_.m - 1)); }
+  IR place_in_tiles(IR panel, IR step, IR i, int64_t part = 0);
   void pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel);
+  /// What is known of the numbers of an operand, in memory: a vector that is NaN where one is not finite, and the bits that some have.
+  struct Watch {
+    IR finite = nullptr, bits = nullptr;
+  };
+  void prepare_to_split();
+  IRs split(IR low, IR high, const Watch& watch);
+  IR some_of(mlir::Type memory, IR base, IR offset, IR count, llvm::function_ref<IR(IR i, int lanes)> load);
+  IR some_of_a(IR batch, IR m, IR k, IR count);
+  IR some_of_b(IR batch, IR k, IR n, IR count);
+  void split_a(IR batch, IR m, IR k0, IR count, IR panel);
+  void split_b(IR batch, IR n, IR columns, IR k0, IR count, IR panel);
   Kind choose_kind() const;
   mlir::Type multiplied_as(mlir::Type t) const { return s_.converted ? s_.converted : t; }
   IR numbers(mlir::Type from, IR base, IR offset, int lanes);
@@ -199,6 +221,7 @@ class Panels {
   KernelEmitter& k_;
   llvm::IRBuilder<>& b_;
   const MatmulSpec& s_;
+  Watch watch_a_, watch_b_;
 };
 
 }  // namespace cresset::cpu

@@ -8,7 +8,7 @@ using namespace mlir;
 // As many sums as there are registers: 2 x 2 tiles multiply each operand twice. Few rows or columns are one tile wide. Rows are shared out equally, because
 // a multiplication takes a cycle for each row; how many a group has is not known.
 std::optional<Panels::Grid> Panels::choose_grid() const {
-  if (!k_.target.tiles || kind != PairsOfBf16 || !s_.may_use_tiles || s_.k < kTileDepth) return std::nullopt;
+  if (!k_.target.tiles || (kind != PairsOfBf16 && kind != SplitFloats) || !s_.may_use_tiles || s_.k < kTileDepth) return std::nullopt;
   constexpr int64_t kSums = 4, kRows = TileRegisters::kRows;
   bool by_groups = s_.groups == MatmulSpec::Rows;
   int64_t rows = by_groups ? ceil_div(s_.m, s_.batch) : s_.m, down = ceil_div(rows, kRows), across = ceil_div(s_.n, kRows);
@@ -19,8 +19,19 @@ std::optional<Panels::Grid> Panels::choose_grid() const {
 }
 
 Panels::TilesOfA Panels::packed_tiles(IR panel) const {
-  int64_t tile = grid->rows * TileRegisters::kBytes;
-  return {panel, TileRegisters::kBytes, tile, grid->down * tile};
+  const int64_t tile = grid->rows * TileRegisters::kBytes, part = grid->down * tile;
+  return {panel, TileRegisters::kBytes, tile, part, part * parts_of_element};
+}
+// Row i of the panel, of one part of one step along K.
+IR Panels::place_in_tiles(IR panel, IR step, IR i, int64_t part) {
+  return b_.CreateInBoundsGEP(unit, panel, k_.mul(k_.add(k_.mul(k_.add(k_.mul(step, parts_of_element), k_.i64(part)), mr), i), kTileDepth / depth));
+}
+
+// The parts of A and of B that are multiplied with each other, in an order in which one of them stays in its registers. Of the nine products of parts of two split numbers three are smaller than what
+// rounding an f32 leaves out.
+static SmallVector<std::pair<int, int>> products_of_parts(int parts) {
+  if (parts == 1) return {{0, 0}};
+  return {{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}};
 }
 
 void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add) {
@@ -34,16 +45,26 @@ void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int6
   auto load = [&] { each_sum([&](int tile, IR address) { registers->load(tile, address, pitch); }); };
   auto zero = [&] { each_sum([&](int tile, IR) { registers->zero(tile); }); };
   k_.either(add, load, zero);
+  const int64_t part_of_b = T::kRows * nr * 4;
+  auto load_left = [&](IR step, int64_t i, int part) {
+    registers->load(int(T::kLeft + i % 2), bytes(a.first, k_.add(k_.mul(step, a.step), k_.i64(i * a.tile + part * a.part))), a.row);
+  };
+  auto load_right = [&](IR step, int64_t j, int part) {
+    registers->load(int(T::kRight + j % 2), bytes(panel, k_.add(k_.mul(step, part_of_b * parts_of_element), k_.i64(part * part_of_b + j * T::kBytes))), nr * 4);
+  };
+  const bool left_stays = grid->down <= 2, right_stays = grid->across <= 2;  // in its registers
   IR steps = b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth));
   k_.loop(k_.i64(0), steps, [&](IR step) {
-    for (int64_t j = 0; j < grid->across; ++j) {
-      int right = int(T::kRight + j % 2);
-      registers->load(right, bytes(panel, k_.add(k_.mul(step, T::kRows * nr * 4), k_.i64(j * T::kBytes))), nr * 4);
-      for (int64_t i = 0; i < grid->down; ++i) {
-        int left = int(T::kLeft + i % 2);
-        if (j == 0) registers->load(left, bytes(a.first, k_.add(k_.mul(step, a.step), k_.i64(i * a.tile))), a.row);
-        registers->multiply(sum(i, j), left, right);
+    int left = -1, right = -1;  // the parts in registers
+    for (auto [of_a, of_b] : products_of_parts(parts_of_element)) {
+      for (int64_t j = 0; j < grid->across; ++j) {
+        if (right != of_b || !right_stays) load_right(step, j, of_b);
+        for (int64_t i = 0; i < grid->down; ++i) {
+          if (j == 0 && (left != of_a || !left_stays)) load_left(step, i, of_a);
+          registers->multiply(sum(i, j), int(T::kLeft + i % 2), int(T::kRight + j % 2));
+        }
       }
+      left = of_a, right = of_b;
     }
   });
   each_sum([&](int tile, IR address) { registers->store(tile, address, pitch); });
@@ -52,12 +73,8 @@ void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int6
 void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
   constexpr int64_t kUnits = kTileDepth / 2;
   IR end = b_.CreateAdd(k0, count), whole = b_.CreateUDiv(count, k_.i64(kTileDepth)), last = b_.CreateURem(count, k_.i64(kTileDepth));
-  auto row_of = [&](IR i) { return s_.divides_rows(mr) ? b_.CreateAdd(m, i) : k_.min(b_.CreateAdd(m, i), k_.i64(s_.m - 1)); };
-  // The units of one step of row i, which counts from the panel's first.
-  auto place = [&](IR step, IR i) {
-    IR tile = k_.add(k_.mul(step, grid->down), b_.CreateUDiv(i, k_.i64(grid->rows)));
-    return b_.CreateInBoundsGEP(unit, panel, k_.mul(k_.add(k_.mul(tile, grid->rows), b_.CreateURem(i, k_.i64(grid->rows))), kUnits));
-  };
+  auto row_of = [&](IR i) { return row_of_tile(m, i); };
+  auto place = [&](IR step, IR i) { return place_in_tiles(panel, step, i); };
   auto one_by_one = [&](IR i, IR step) {
     k_.loop(k_.i64(0), k_.i64(kUnits), [&](IR u) {
       IR k = k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.mul(u, 2))), inside = b_.CreateICmpSLT(k, end);

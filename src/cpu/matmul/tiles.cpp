@@ -47,13 +47,16 @@ void TileRegisters::multiply(int sum, int left, int right) {
   auto* floats = k_.vector(b_.getFloatTy(), kBytes / 4);
   auto low = [&](IR pairs) { return b_.CreateBitCast(b_.CreateShl(pairs, llvm::ConstantInt::get(words(), 16)), floats); };
   auto high = [&](IR pairs) { return b_.CreateBitCast(b_.CreateAnd(pairs, llvm::ConstantInt::get(words(), 0xffff0000u)), floats); };
+  // As the machine sums: the first ones of pairs, the second ones, then both are added to what there is.
   k_.loop(k_.i64(0), k_.i64(rows(left)), [&](IR i) {
-    IR total = k_.loop(k_.i64(0), k_.i64(kRows), 1, {b_.CreateAlignedLoad(floats, row(sum, i), llvm::Align(64))}, [&](IR k, llvm::ArrayRef<IR> carried) {
+    IR none = llvm::Constant::getNullValue(floats);
+    IRs sums = k_.loop(k_.i64(0), k_.i64(kRows), 1, {none, none}, [&](IR k, llvm::ArrayRef<IR> carried) {
       IR a = k_.splat(b_.CreateLoad(b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), row(left, i), k)), kBytes / 4);
       IR b = b_.CreateAlignedLoad(words(), row(right, k), llvm::Align(64));
-      IR x = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {low(a), low(b), carried[0]});
-      return IRs{b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {high(a), high(b), x})};
-    })[0];
+      return IRs{b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {low(a), low(b), carried[0]}),
+                 b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {high(a), high(b), carried[1]})};
+    });
+    IR total = b_.CreateFAdd(b_.CreateAlignedLoad(floats, row(sum, i), llvm::Align(64)), b_.CreateFAdd(sums[0], sums[1]));
     b_.CreateAlignedStore(total, row(sum, i), llvm::Align(64));
   });
 }
