@@ -7,22 +7,38 @@
 // RUN: env CRESSET_BF16_DOT=tiles CRESSET_THREADS=2 cresset-run --compare --cpu=baseline %t/products.mlir
 // RUN: cresset-run --compare --tolerance=3.5e-5 %t/numbers.mlir
 // RUN: env CRESSET_BF16_DOT=tiles cresset-run --compare --tolerance=3.5e-5 %t/numbers.mlir
+// RUN: cresset-run --compare --tolerance=3e-4 %t/high.mlir
+// RUN: env CRESSET_BF16_DOT=tiles cresset-run --compare --tolerance=3e-4 %t/high.mlir
+// RUN: cresset-run --assembly --cpu=amx %t/high.mlir | FileCheck %s
+// RUN: sed 's/contracting_dims = .1. x .0./&, precision = [HIGH, HIGH]/' %t/numbers.mlir | cresset-run --compare --tolerance=3e-4 -
+
+// Where a precision of 16 bits is asked for, two parts make three products: of numbers that are 2^-17 off, whose sums are some 26 large, for each of four tiles.
+// CHECK: ldtilecfg
+// CHECK-COUNT-12: tdpbf16ps
+// CHECK-NOT: tdpbf16ps
+// CHECK: tilerelease
+
+//--- high.mlir
+func.func @main(%a: tensor<64x704xf32>, %b: tensor<96x704xf32>) -> tensor<64x96xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1], precision = [HIGH, HIGH] : (tensor<64x704xf32>, tensor<96x704xf32>) -> tensor<64x96xf32>
+  return %0 : tensor<64x96xf32>
+}
 
 //--- products.mlir
-func.func @main(%a0: tensor<37x51xf32>, %at0: tensor<51x37xf32>, %b0: tensor<51x41xf32>, %bt0: tensor<41x51xf32>,
-    %a1: tensor<70x40xf32>, %at1: tensor<40x70xf32>, %b1: tensor<40x100xf32>, %bt1: tensor<100x40xf32>,
+func.func @main(%a0: tensor<37x151xf32>, %at0: tensor<151x37xf32>, %b0: tensor<151x41xf32>, %bt0: tensor<41x151xf32>,
+    %a1: tensor<70x140xf32>, %at1: tensor<140x70xf32>, %b1: tensor<140x100xf32>, %bt1: tensor<100x140xf32>,
     %a2: tensor<35x700xf32>, %at2: tensor<700x35xf32>, %b2: tensor<700x33xf32>, %bt2: tensor<33x700xf32>,
     %a3: tensor<64x128xf32>, %at3: tensor<128x64xf32>, %b3: tensor<128x96xf32>, %bt3: tensor<96x128xf32>,
-    %x: tensor<3x40x35xf32>, %y: tensor<3x38x35xf32>, %bias: tensor<33xf32>, %h: tensor<40x70xbf16>, %w: tensor<70x36xf32>)
+    %x: tensor<3x40x135xf32>, %y: tensor<3x38x135xf32>, %bias: tensor<33xf32>, %h: tensor<40x170xbf16>, %w: tensor<170x36xf32>)
     -> (tensor<37x41xf32>, tensor<37x41xf32>, tensor<37x41xf32>, tensor<37x41xf32>, tensor<70x100xf32>, tensor<70x100xf32>, tensor<70x100xf32>, tensor<70x100xf32>, tensor<35x33xf32>, tensor<35x33xf32>, tensor<35x33xf32>, tensor<35x33xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<3x40x38xf32>, tensor<35x33xf32>, tensor<40x36xf32>) {
-  %0 = stablehlo.dot_general %a0, %b0, contracting_dims = [1] x [0] : (tensor<37x51xf32>, tensor<51x41xf32>) -> tensor<37x41xf32>
-  %1 = stablehlo.dot_general %a0, %bt0, contracting_dims = [1] x [1] : (tensor<37x51xf32>, tensor<41x51xf32>) -> tensor<37x41xf32>
-  %2 = stablehlo.dot_general %at0, %b0, contracting_dims = [0] x [0] : (tensor<51x37xf32>, tensor<51x41xf32>) -> tensor<37x41xf32>
-  %3 = stablehlo.dot_general %at0, %bt0, contracting_dims = [0] x [1] : (tensor<51x37xf32>, tensor<41x51xf32>) -> tensor<37x41xf32>
-  %4 = stablehlo.dot_general %a1, %b1, contracting_dims = [1] x [0] : (tensor<70x40xf32>, tensor<40x100xf32>) -> tensor<70x100xf32>
-  %5 = stablehlo.dot_general %a1, %bt1, contracting_dims = [1] x [1] : (tensor<70x40xf32>, tensor<100x40xf32>) -> tensor<70x100xf32>
-  %6 = stablehlo.dot_general %at1, %b1, contracting_dims = [0] x [0] : (tensor<40x70xf32>, tensor<40x100xf32>) -> tensor<70x100xf32>
-  %7 = stablehlo.dot_general %at1, %bt1, contracting_dims = [0] x [1] : (tensor<40x70xf32>, tensor<100x40xf32>) -> tensor<70x100xf32>
+  %0 = stablehlo.dot_general %a0, %b0, contracting_dims = [1] x [0] : (tensor<37x151xf32>, tensor<151x41xf32>) -> tensor<37x41xf32>
+  %1 = stablehlo.dot_general %a0, %bt0, contracting_dims = [1] x [1] : (tensor<37x151xf32>, tensor<41x151xf32>) -> tensor<37x41xf32>
+  %2 = stablehlo.dot_general %at0, %b0, contracting_dims = [0] x [0] : (tensor<151x37xf32>, tensor<151x41xf32>) -> tensor<37x41xf32>
+  %3 = stablehlo.dot_general %at0, %bt0, contracting_dims = [0] x [1] : (tensor<151x37xf32>, tensor<41x151xf32>) -> tensor<37x41xf32>
+  %4 = stablehlo.dot_general %a1, %b1, contracting_dims = [1] x [0] : (tensor<70x140xf32>, tensor<140x100xf32>) -> tensor<70x100xf32>
+  %5 = stablehlo.dot_general %a1, %bt1, contracting_dims = [1] x [1] : (tensor<70x140xf32>, tensor<100x140xf32>) -> tensor<70x100xf32>
+  %6 = stablehlo.dot_general %at1, %b1, contracting_dims = [0] x [0] : (tensor<140x70xf32>, tensor<140x100xf32>) -> tensor<70x100xf32>
+  %7 = stablehlo.dot_general %at1, %bt1, contracting_dims = [0] x [1] : (tensor<140x70xf32>, tensor<100x140xf32>) -> tensor<70x100xf32>
   %8 = stablehlo.dot_general %a2, %b2, contracting_dims = [1] x [0] : (tensor<35x700xf32>, tensor<700x33xf32>) -> tensor<35x33xf32>
   %9 = stablehlo.dot_general %a2, %bt2, contracting_dims = [1] x [1] : (tensor<35x700xf32>, tensor<33x700xf32>) -> tensor<35x33xf32>
   %10 = stablehlo.dot_general %at2, %b2, contracting_dims = [0] x [0] : (tensor<700x35xf32>, tensor<700x33xf32>) -> tensor<35x33xf32>
@@ -31,13 +47,13 @@ func.func @main(%a0: tensor<37x51xf32>, %at0: tensor<51x37xf32>, %b0: tensor<51x
   %13 = stablehlo.dot_general %a3, %bt3, contracting_dims = [1] x [1] : (tensor<64x128xf32>, tensor<96x128xf32>) -> tensor<64x96xf32>
   %14 = stablehlo.dot_general %at3, %b3, contracting_dims = [0] x [0] : (tensor<128x64xf32>, tensor<128x96xf32>) -> tensor<64x96xf32>
   %15 = stablehlo.dot_general %at3, %bt3, contracting_dims = [0] x [1] : (tensor<128x64xf32>, tensor<96x128xf32>) -> tensor<64x96xf32>
-  %16 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<3x40x35xf32>, tensor<3x38x35xf32>) -> tensor<3x40x38xf32>
+  %16 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<3x40x135xf32>, tensor<3x38x135xf32>) -> tensor<3x40x38xf32>
   %17 = stablehlo.broadcast_in_dim %bias, dims = [1] : (tensor<33xf32>) -> tensor<35x33xf32>
   %18 = stablehlo.dot_general %a2, %b2, contracting_dims = [1] x [0] : (tensor<35x700xf32>, tensor<700x33xf32>) -> tensor<35x33xf32>
   %19 = stablehlo.add %18, %17 : tensor<35x33xf32>
   %20 = stablehlo.tanh %19 : tensor<35x33xf32>
-  %21 = stablehlo.convert %h : (tensor<40x70xbf16>) -> tensor<40x70xf32>
-  %22 = stablehlo.dot_general %21, %w, contracting_dims = [1] x [0] : (tensor<40x70xf32>, tensor<70x36xf32>) -> tensor<40x36xf32>
+  %21 = stablehlo.convert %h : (tensor<40x170xbf16>) -> tensor<40x170xf32>
+  %22 = stablehlo.dot_general %21, %w, contracting_dims = [1] x [0] : (tensor<40x170xf32>, tensor<170x36xf32>) -> tensor<40x36xf32>
   return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %20, %22 : tensor<37x41xf32>, tensor<37x41xf32>, tensor<37x41xf32>, tensor<37x41xf32>, tensor<70x100xf32>, tensor<70x100xf32>, tensor<70x100xf32>, tensor<70x100xf32>, tensor<35x33xf32>, tensor<35x33xf32>, tensor<35x33xf32>, tensor<35x33xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>, tensor<3x40x38xf32>, tensor<35x33xf32>, tensor<40x36xf32>
 }
 

@@ -144,7 +144,8 @@ llvm::Error emit_dot(KernelContext& c) {
   MatmulSpec spec;
   spec.batch = ba.count();
   spec.m = m.count(), spec.n = n.count(), spec.k = ka.count();
-  spec.any_m = k.any_size, spec.any_n = k.any_size && spec.batch > 1, spec.may_split_floats = true;
+  spec.any_m = k.any_size, spec.any_n = k.any_size && spec.batch > 1;
+  spec.float_parts = parts_of_floats(op.getPrecisionConfig());
   ka = ka.merged(), kb = kb.merged();
   Value right = made ? made->main : rhs->base;  // null where others want it in another shape, and have it in memory
   while (right && !c.slots.has(right)) right = right.getDefiningOp<ReshapeOp>() ? right.getDefiningOp()->getOperand(0) : Value();

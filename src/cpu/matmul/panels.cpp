@@ -299,7 +299,7 @@ void Panels::whole_row_of_b(IR batch, IR n, IR k, IR end, IR target) {
 }
 
 void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::function<IR(IR n)>& panel) {
-  if (kind == SplitFloats) return k_.loop(k_.i64(0), columns, nr, [&](IR n) { split_b(batch, b_.CreateAdd(n0, n), b_.CreateSub(columns, n), k0, count, panel(n)); });
+  if (kind == SplitFloats) return k_.loop(k_.i64(0), columns, nr, [&](IR n) { split_b({batch, b_.CreateAdd(n0, n), k0, b_.CreateSub(columns, n), panel(n)}, count); });
   if (grid) k_.loop(k_.i64(0), columns, nr, [&](IR n) { zero_end(panel(n), count); });
   if (s_.b_unit_k)
     return k_.loop(k_.i64(0), columns, nr, [&](IR n) { pack_b_transposed(batch, b_.CreateAdd(n0, n), b_.CreateSub(columns, n), k0, count, panel(n)); });

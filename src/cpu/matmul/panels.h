@@ -66,16 +66,19 @@ struct MatmulSpec {
   /// Asks for the memory that `store` will read there, or write; may be absent.
   std::function<void(IR batch, IR m, IR n, bool to_write)> prefetch;
   bool may_use_tiles = true;    ///< of AMX: only for who multiplies through Panels::multiply_tiles()
-  bool may_split_floats = false;  ///< into bf16s for these tiles: only for who asks Panels::cannot_split() before the sums are used
+  int float_parts = 1;          ///< so many bf16s for these tiles may f32s be split into, 3 or 2: only for who asks Panels::cannot_split() before the sums are used
   /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
   EpilogueStreams streams{1};
 };
+
+/// How many parts of f32s `precision_config` asks for: 2, of 16 bits together, where it is HIGH for both operands, else all 3.
+int parts_of_floats(std::optional<mlir::ArrayAttr> precision);
 
 /// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors registers. Where the machine
 /// multiplies pairs of bf16, a unit of a panel is such a pair, of two neighbours along K, and takes the place of one f32. Bytes whose sums are i32 are multiplied by fours, or
 /// as pairs of 16-bit integers.
 /// For AMX a panel of B is the same, the rows of a panel of A are divided into tiles, [k / 32][tile][row][32], and both end with zeros. An f32 is the sum of three bf16, each of which has
-/// the next eight of its bits (split_panels.cpp): of every 32 elements along K the first parts come first, the second, the third; a unit are two elements 16 apart.
+/// the next eight of its bits (split_panels.cpp): of every 32 elements along K the first parts come first, the second, the third; a unit are two elements 16 apart. Two parts are rounded to 16 bits.
 class Panels {
  public:
   /// `most_rows` of a tile; 0: as many as make the least of loads. With `ends`, what is left of the columns beyond whole panels gets a narrowed() one.
@@ -171,6 +174,23 @@ class Panels {
   TilesOfA rows_as_tiles(IR first, int64_t pitch) const { return {first, pitch, grid->rows * pitch, 0, TileRegisters::kBytes}; }
   /// sums (+)= tiles of A · panel; rows of sums lie `pitch` bytes apart.
   void multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add);
+  /// The same step by step: 32 elements along K. `between` is called behind each product of parts, whose number it gets.
+  void begin_tiles(IR sums, int64_t pitch, IR add);
+  void multiply_step(const TilesOfA& a, IR panel, IR step, llvm::function_ref<void(int product)> between);
+  void end_tiles(IR sums, int64_t pitch);
+  IR steps(IR count) { return b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth)); }
+  IR whole_steps(IR count) { return b_.CreateUDiv(count, k_.i64(kTileDepth)); }
+  static constexpr int64_t kTileDepth = 32;
+  int products_of_step() const;                                                              ///< of parts
+  int64_t units_of_step() const { return kTileDepth / depth * parts_of_element; }  ///< of a row or column of a panel
+  /// Where a panel of B lies, and what it is packed of: so many of its columns exist.
+  struct PanelOfB {
+    IR batch, n, k0, columns, panel;
+  };
+  /// The parts of a panel of f32s.
+  void split_panel(IR floats, IR panel, IR count);
+  /// What packs 16 columns of one step of a panel, the `v`-th ones, in turn: work of as many instructions for each product of a step. Of the elements along K from there on `left` exist, or all if that is null.
+  std::vector<std::function<void()>> pieces_of_b(const PanelOfB& p, IR step, IR v, IR left);
   /// Of SplitFloats: whether numbers that were packed since watch_numbers() are not the sums of their parts, as one is infinite, or all those of A, or of B, are tiny.
   IR cannot_split();
   void watch_numbers();
@@ -182,11 +202,11 @@ class Panels {
   IR vector_at(IR base, IR index, int64_t v) { return b_.CreateInBoundsGEP(unit, base, k_.add(index, k_.i64(v * lanes))); }
 
  private:
-  static constexpr int64_t kTileDepth = 32;
-
   std::optional<Grid> choose_grid() const;
   bool splits_floats() const;
+  bool has_whole_steps() const { return k_.divides(kTileDepth, s_.k) && s_.k_unit == 1 && !s_.k_run && s_.groups != MatmulSpec::Depth; }  ///< and nothing else
   IR row_of_tile(IR m, IR i) { return s_.divides_rows(mr) ? b_.CreateAdd(m, i) : k_.min(b_.CreateAdd(m, i), k_.i64(s_.m - 1)); }
+  void each_sum(IR sums, int64_t pitch, llvm::function_ref<void(int tile, IR address)> body);
   IR place_in_tiles(IR panel, IR step, IR i, int64_t part = 0);
   void pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel);
   /// What is known of the numbers of an operand, in memory: a vector that is NaN where one is not finite, and the bits that some have.
@@ -199,7 +219,9 @@ class Panels {
   IR some_of_a(IR batch, IR m, IR k, IR count);
   IR some_of_b(IR batch, IR k, IR n, IR count);
   void split_a(IR batch, IR m, IR k0, IR count, IR panel);
-  void split_b(IR batch, IR n, IR columns, IR k0, IR count, IR panel);
+  void split_b(const PanelOfB& p, IR count);
+  void put_split_row(IR panel, IR step, IR u, IR v, IR low, IR high);
+  std::vector<std::function<void()>> pieces_of_split_b(const PanelOfB& p, IR step, IR v, IR left);
   Kind choose_kind() const;
   mlir::Type multiplied_as(mlir::Type t) const { return s_.converted ? s_.converted : t; }
   IR numbers(mlir::Type from, IR base, IR offset, int lanes);

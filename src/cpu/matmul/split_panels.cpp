@@ -1,6 +1,8 @@
 // Panels of f32s for AMX, which multiplies bf16s: a number of 24 bits is the sum of three of eight, exactly, and six of the nine products of parts are a product of f32s. Sums of these are
 // closer than those of multiply-adds, as AMX sums 32 products before it adds them to what there is (1024 terms: by a third). An infinity is not the sum of parts, and of numbers below 2^-110 AMX
 // takes the last part for 0, as it does denormal bf16s: who meets infinities, or nothing but tiny numbers, multiplies as f32s.
+#include <memory>
+
 #include "cpu/matmul/panels.h"
 #include "llvm/IR/Intrinsics.h"
 
@@ -9,16 +11,22 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 constexpr int kUnits = 16;           // a step along K has 32 elements, of which two are a unit: u and u + 16
-constexpr int64_t kLeastRows = 33;   // of either operand: fewer wait for memory
+constexpr int64_t kLeastRows = 33, kLeastDepth = 128;  // of either operand: fewer rows wait for memory; fewer terms are split and written in the time that their products take
 }
 
 bool Panels::splits_floats() const {
   bool floats = multiplied_as(s_.a_type).isF32() && multiplied_as(s_.b_type).isF32() && type->isFloatTy();
-  return floats && k_.target.tiles && s_.may_use_tiles && s_.may_split_floats && std::min(s_.m, s_.n) >= kLeastRows && s_.k >= kTileDepth;
+  return floats && k_.target.tiles && s_.may_use_tiles && s_.float_parts > 1 && std::min(s_.m, s_.n) >= kLeastRows && s_.k >= kLeastDepth;
+}
+
+int parts_of_floats(std::optional<ArrayAttr> precision) {
+  using namespace mlir::stablehlo;
+  bool high = precision && llvm::all_of(*precision, [](Attribute p) { return cast<PrecisionAttr>(p).getValue() == Precision::HIGH; });
+  return high && !precision->empty() ? 2 : 3;
 }
 
 void Panels::prepare_to_split() {
-  parts_of_element = 3;
+  parts_of_element = s_.float_parts;
   for (Watch* w : {&watch_a_, &watch_b_}) *w = {k_.alloca_in_entry(k_.vector(b_.getFloatTy(), kUnits), 1), k_.alloca_in_entry(k_.vector(b_.getInt32Ty(), kUnits), 1)};
 }
 void Panels::watch_numbers() {
@@ -39,26 +47,28 @@ IR Panels::cannot_split() {
   return result;
 }
 
-// The units of elements and of those 16 further on, for each part. Each takes the upper half of what is left: no part is rounded.
+// The units of elements and of those 16 further on, for each part. Each takes the upper half of what is left, of two parts the nearest number that has no lower half: of three none is rounded.
 IRs Panels::split(IR low, IR high, const Watch& watch) {
   auto* floats = low->getType();
   auto* words = k_.vector(b_.getInt32Ty(), kUnits);
   IR finite = b_.CreateLoad(floats, watch.finite), bits = b_.CreateLoad(words, watch.bits), zero = llvm::Constant::getNullValue(floats);  // infinity times 0 is not a number
-  for (IR x : {low, high}) {
-    finite = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {x, zero, finite});
-    bits = b_.CreateOr(bits, b_.CreateBitCast(x, words));
-  }
-  b_.CreateStore(finite, watch.finite), b_.CreateStore(bits, watch.bits);
+  for (IR x : {low, high}) bits = b_.CreateOr(bits, b_.CreateBitCast(x, words));
   IRs units;
   for (int part = 0; part < parts_of_element; ++part) {
     auto take_upper = [&](IR& x) {
-      IR upper = b_.CreateAnd(b_.CreateBitCast(x, words), llvm::ConstantInt::get(words, 0xffff0000u));
-      x = b_.CreateFSub(x, b_.CreateBitCast(upper, floats));
+      IR bits = b_.CreateBitCast(x, words);
+      auto see = [&](IR number) { finite = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {number, zero, finite}); };
+      if (part == 0) see(x);
+      if (parts_of_element == 2) bits = b_.CreateAdd(bits, llvm::ConstantInt::get(words, 0x8000));
+      IR upper = b_.CreateAnd(bits, llvm::ConstantInt::get(words, 0xffff0000u)), number = b_.CreateBitCast(upper, floats);
+      if (part == 0 && parts_of_element == 2) see(number);  // the largest ones are rounded to infinity
+      x = b_.CreateFSub(x, number);
       return upper;
     };
     IR lower_half = b_.CreateLShr(take_upper(low), llvm::ConstantInt::get(words, 16));
     units.push_back(b_.CreateOr(lower_half, take_upper(high)));
   }
+  b_.CreateStore(finite, watch.finite), b_.CreateStore(bits, watch.bits);
   return units;
 }
 
@@ -86,7 +96,7 @@ IR Panels::some_of_b(IR batch, IR k, IR n, IR count) {
 }
 
 void Panels::split_a(IR batch, IR m, IR k0, IR count, IR panel) {
-  IR whole = b_.CreateUDiv(count, k_.i64(kTileDepth)), last = b_.CreateURem(count, k_.i64(kTileDepth));
+  IR whole = whole_steps(count), last = b_.CreateURem(count, k_.i64(kTileDepth));
   auto element = [&](IR step, int64_t i) { return k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.i64(i))); };
   auto put_row = [&](IR step, IR i, IR low, IR high) {
     for (auto [part, units] : llvm::enumerate(split(low, high, watch_a_))) put(units, place_in_tiles(panel, step, i, int64_t(part)), k_.i64(0));
@@ -96,9 +106,13 @@ void Panels::split_a(IR batch, IR m, IR k0, IR count, IR panel) {
     IR m_i = row_of_tile(m, i);
     put_row(step, i, some_of_a(batch, m_i, element(step, 0), count), some_of_a(batch, m_i, element(step, kUnits), count ? b_.CreateSub(count, k_.i64(kUnits)) : nullptr));
   };
+  // Some steps of each row, so that what is written lies together as well.
   auto rows = [&](IR first, int64_t count) {
-    k_.loop(k_.i64(0), k_.i64(count), [&](IR r) {
-      k_.loop(k_.i64(0), whole, [&](IR step) { row(step, k_.add(first, r), s_.a_unit_k ? nullptr : k_.i64(kTileDepth)); });
+    constexpr int64_t kSteps = 4;
+    k_.loop(k_.i64(0), whole, kSteps, [&](IR some) {
+      k_.loop(k_.i64(0), k_.i64(count), [&](IR r) {
+        k_.loop(some, k_.min(k_.add(some, k_.i64(kSteps)), whole), [&](IR step) { row(step, k_.add(first, r), s_.a_unit_k ? nullptr : k_.i64(kTileDepth)); });
+      });
     });
   };
   if (!s_.a_unit_m) {
@@ -119,52 +133,79 @@ void Panels::split_a(IR batch, IR m, IR k0, IR count, IR panel) {
       k_.either(b_.CreateICmpSLE(b_.CreateAdd(m, k_.add(i, k_.i64(kUnits))), k_.i64(s_.m)), transposed, [&] { rows(i, grid->rows); });
     });
   }
-  k_.when(b_.CreateICmpNE(last, k_.i64(0)), [&] { k_.loop(k_.i64(0), k_.i64(mr), [&](IR i) { row(whole, i, last); }); });
+  if (!has_whole_steps()) k_.when(b_.CreateICmpNE(last, k_.i64(0)), [&] { k_.loop(k_.i64(0), k_.i64(mr), [&](IR i) { row(whole, i, last); }); });
 }
 
-// One panel, of which `columns` are there, or more.
-void Panels::split_b(IR batch, IR n, IR columns, IR k0, IR count, IR panel) {
-  IR whole = b_.CreateUDiv(count, k_.i64(kTileDepth)), last = b_.CreateURem(count, k_.i64(kTileDepth));
-  auto element = [&](IR step, int64_t i) { return k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.i64(i))); };
-  auto put_row = [&](IR step, IR u, int64_t v, IR low, IR high) {
-    for (auto [part, units] : llvm::enumerate(split(low, high, watch_b_))) {
-      IR row = k_.add(k_.mul(k_.add(k_.mul(step, parts_of_element), k_.i64(int64_t(part))), kUnits), u);
-      put(units, panel, k_.add(k_.mul(row, nr), k_.i64(v * kUnits)));
-    }
+// The v-th 16 columns of rows u and u + 16 of a step.
+void Panels::put_split_row(IR panel, IR step, IR u, IR v, IR low, IR high) {
+  for (auto [part, units] : llvm::enumerate(split(low, high, watch_b_))) {
+    IR place = k_.add(k_.mul(k_.add(k_.mul(step, parts_of_element), k_.i64(int64_t(part))), kUnits), u);
+    put(units, panel, k_.add(k_.mul(place, nr), k_.mul(v, kUnits)));
+  }
+}
+
+std::vector<std::function<void()>> Panels::pieces_of_split_b(const PanelOfB& p, IR step, IR v, IR left) {
+  auto squares = std::make_shared<std::array<IRs, 2>>();
+  IR k0 = b_.CreateAdd(p.k0, k_.mul(step, kTileDepth)), n = b_.CreateAdd(p.n, k_.mul(v, kUnits));
+  IR there = s_.divides_columns(nr) ? nullptr : b_.CreateSub(p.columns, k_.mul(v, kUnits));
+  auto row = [=, this](int half, int u) -> IR {
+    IR at = k_.i64(half * kUnits + u), k = k_.add(k0, at);
+    if (!left) return some_of_b(p.batch, k, n, there);
+    IR exists = b_.CreateICmpSLT(at, left), x = some_of_b(p.batch, b_.CreateSelect(exists, k, p.k0), n, there);
+    return b_.CreateSelect(exists, x, llvm::Constant::getNullValue(x->getType()));
   };
-  auto along_columns = [&](IR step, IR left) {
+  auto transpose = [=, this](int half) {
+    for (int64_t j = 0; j < kUnits; ++j) {
+      IR column = k_.add(n, k_.i64(j));
+      if (there) column = k_.min(column, k_.i64(s_.n - 1));
+      (*squares)[half].push_back(some_of_b(p.batch, k_.add(k0, k_.i64(half * kUnits)), column, left ? b_.CreateSub(left, k_.i64(half * kUnits)) : nullptr));
+    }
+    k_.transpose((*squares)[half]);
+  };
+  auto put_row = [=, this](int u) {
+    IR low = s_.b_unit_k ? (*squares)[0][u] : row(0, u), high = s_.b_unit_k ? (*squares)[1][u] : row(1, u);
+    put_split_row(p.panel, step, k_.i64(u), v, low, high);
+  };
+  std::vector<std::function<void()>> pieces;
+  for (int half = 0; half < 2 && s_.b_unit_k; ++half) pieces.push_back([=] { transpose(half); });
+  const int rows = s_.b_unit_k ? 4 : 3;  // six products
+  for (int u = 0; u < kUnits; u += rows)
+    pieces.push_back([=] {
+      for (int i = u; i < std::min(u + rows, kUnits); ++i) put_row(i);
+    });
+  return pieces;
+}
+
+void Panels::split_b(const PanelOfB& p, IR count) {
+  IR last = b_.CreateURem(count, k_.i64(kTileDepth));
+  auto pack = [&](IR step, IR left) {
+    k_.loop(k_.i64(0), k_.i64(nr / kUnits), [&](IR v) {
+      for (auto& piece : pieces_of_b(p, step, v, left)) piece();
+    });
+  };
+  k_.loop(k_.i64(0), whole_steps(count), [&](IR step) { pack(step, nullptr); });
+  if (!has_whole_steps()) k_.when(b_.CreateICmpNE(last, k_.i64(0)), [&] { pack(whole_steps(count), last); });
+}
+
+void Panels::split_panel(IR floats, IR panel, IR count) {
+  auto* vector = k_.vector(b_.getFloatTy(), kUnits);
+  auto rows = [&](IR step, bool is_last) {
     k_.loop(k_.i64(0), k_.i64(kUnits), [&](IR u) {
       for (int64_t v = 0; v < nr / kUnits; ++v) {
-        IR there = s_.b_unit_n && s_.divides_columns(nr) ? nullptr : b_.CreateSub(columns, k_.i64(v * kUnits));
-        auto row = [&](int64_t half) {
-          IR at = k_.add(u, k_.i64(half * kUnits)), k = b_.CreateAdd(element(step, 0), at), column = b_.CreateAdd(n, k_.i64(v * kUnits));
-          if (!left) return some_of_b(batch, k, column, there);
-          IR exists = b_.CreateICmpSLT(at, left);
-          IR x = some_of_b(batch, b_.CreateSelect(exists, k, k0), column, there);
-          return b_.CreateSelect(exists, x, llvm::Constant::getNullValue(x->getType()));
+        auto row = [&](int64_t half) -> IR {
+          IR k = k_.add(k_.mul(step, kTileDepth), k_.add(u, k_.i64(half * kUnits))), exists = b_.CreateICmpSLT(k, count);
+          if (is_last) k = b_.CreateSelect(exists, k, k_.i64(0));
+          IR x = b_.CreateAlignedLoad(vector, b_.CreateInBoundsGEP(b_.getFloatTy(), floats, k_.add(k_.mul(k, nr), k_.i64(v * kUnits))), llvm::Align(4));
+          return is_last ? b_.CreateSelect(exists, x, llvm::Constant::getNullValue(vector)) : x;
         };
         IR low = row(0);
-        put_row(step, u, v, low, row(1));
+        put_split_row(panel, step, u, k_.i64(v), low, row(1));
       }
     });
   };
-  auto along_k = [&](IR step, IR left) {
-    for (int64_t v = 0; v < nr / kUnits; ++v) {
-      IRs squares[2];
-      for (int64_t half = 0; half < 2; ++half) {
-        for (int64_t j = 0; j < kUnits; ++j) {
-          IR column = b_.CreateAdd(n, k_.i64(v * kUnits + j));
-          if (!s_.divides_columns(nr)) column = k_.min(column, k_.i64(s_.n - 1));
-          squares[half].push_back(some_of_b(batch, element(step, half * kUnits), column, left ? b_.CreateSub(left, k_.i64(half * kUnits)) : nullptr));
-        }
-        k_.transpose(squares[half]);
-      }
-      for (int64_t u = 0; u < kUnits; ++u) put_row(step, k_.i64(u), v, squares[0][u], squares[1][u]);
-    }
-  };
-  auto pack = [&](IR step, IR left) { s_.b_unit_k ? along_k(step, left) : along_columns(step, left); };
-  k_.loop(k_.i64(0), whole, [&](IR step) { pack(step, nullptr); });
-  k_.when(b_.CreateICmpNE(last, k_.i64(0)), [&] { pack(whole, last); });
+  IR whole = whole_steps(count);
+  k_.loop(k_.i64(0), whole, [&](IR step) { rows(step, false); });
+  if (!has_whole_steps()) k_.when(b_.CreateICmpSLT(k_.mul(whole, kTileDepth), count), [&] { rows(whole, true); });
 }
 
 }  // namespace cresset::cpu

@@ -6,16 +6,16 @@ namespace cresset::cpu {
 using namespace mlir;
 
 // As many sums as there are registers: 2 x 2 tiles multiply each operand twice. Few rows or columns are one tile wide. Rows are shared out equally, because
-// a multiplication takes a cycle for each row; how many a group has is not known.
+// a multiplication takes a cycle for each row; how many a group has, or another size, is not known.
 std::optional<Panels::Grid> Panels::choose_grid() const {
   if (!k_.target.tiles || (kind != PairsOfBf16 && kind != SplitFloats) || !s_.may_use_tiles || s_.k < kTileDepth) return std::nullopt;
   constexpr int64_t kSums = 4, kRows = TileRegisters::kRows;
-  bool by_groups = s_.groups == MatmulSpec::Rows;
-  int64_t rows = by_groups ? ceil_div(s_.m, s_.batch) : s_.m, down = ceil_div(rows, kRows), across = ceil_div(s_.n, kRows);
+  const bool any = s_.groups == MatmulSpec::Rows || s_.any_m;
+  int64_t rows = s_.groups == MatmulSpec::Rows ? ceil_div(s_.m, s_.batch) : s_.m, down = s_.any_m ? kSums : ceil_div(rows, kRows), across = s_.any_n ? kSums : ceil_div(s_.n, kRows);
   if (down > 1 && across > 1) down = across = 2;
   else down = std::min(down, kSums), across = std::min(across, kSums);
   int64_t panels = ceil_div(rows, down * kRows);
-  return Grid{by_groups ? kRows : ceil_div(rows, panels * down), down, across};
+  return Grid{any ? kRows : ceil_div(rows, panels * down), down, across};
 }
 
 Panels::TilesOfA Panels::packed_tiles(IR panel) const {
@@ -27,47 +27,69 @@ IR Panels::place_in_tiles(IR panel, IR step, IR i, int64_t part) {
   return b_.CreateInBoundsGEP(unit, panel, k_.mul(k_.add(k_.mul(k_.add(k_.mul(step, parts_of_element), k_.i64(part)), mr), i), kTileDepth / depth));
 }
 
-// The parts of A and of B that are multiplied with each other, in an order in which one of them stays in its registers. Of the nine products of parts of two split numbers three are smaller than what
-// rounding an f32 leaves out.
+// The parts of A and of B that are multiplied with each other, in an order in which one of them stays in its registers. Of the nine products of three parts of two numbers three are smaller than what
+// rounding an f32 leaves out, of the four of two parts one is smaller than what the parts leave out.
 static SmallVector<std::pair<int, int>> products_of_parts(int parts) {
   if (parts == 1) return {{0, 0}};
+  if (parts == 2) return {{1, 0}, {0, 0}, {0, 1}};
   return {{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}};
 }
 
-void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add) {
+int Panels::products_of_step() const { return int(products_of_parts(parts_of_element).size()); }
+
+void Panels::each_sum(IR sums, int64_t pitch, llvm::function_ref<void(int tile, IR address)> body) {
+  for (int64_t i = 0; i < grid->down; ++i)
+    for (int64_t j = 0; j < grid->across; ++j)
+      body(int(TileRegisters::kSum + i * grid->across + j), b_.CreateInBoundsGEP(b_.getInt8Ty(), sums, k_.i64(i * grid->rows * pitch + j * TileRegisters::kBytes)));
+}
+void Panels::begin_tiles(IR sums, int64_t pitch, IR add) {
+  auto load = [&] { each_sum(sums, pitch, [&](int tile, IR address) { registers->load(tile, address, pitch); }); };
+  auto zero = [&] { each_sum(sums, pitch, [&](int tile, IR) { registers->zero(tile); }); };
+  k_.either(add, load, zero);
+}
+void Panels::end_tiles(IR sums, int64_t pitch) {
+  each_sum(sums, pitch, [&](int tile, IR address) { registers->store(tile, address, pitch); });
+}
+void Panels::multiply_step(const TilesOfA& a, IR panel, IR step, llvm::function_ref<void(int product)> between) {
   using T = TileRegisters;
   auto bytes = [&](IR base, IR at) { return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, at); };
-  auto sum = [&](int64_t i, int64_t j) { return int(T::kSum + i * grid->across + j); };
-  auto each_sum = [&](const std::function<void(int tile, IR address)>& body) {
-    for (int64_t i = 0; i < grid->down; ++i)
-      for (int64_t j = 0; j < grid->across; ++j) body(sum(i, j), bytes(sums, k_.i64(i * grid->rows * pitch + j * T::kBytes)));
-  };
-  auto load = [&] { each_sum([&](int tile, IR address) { registers->load(tile, address, pitch); }); };
-  auto zero = [&] { each_sum([&](int tile, IR) { registers->zero(tile); }); };
-  k_.either(add, load, zero);
   const int64_t part_of_b = T::kRows * nr * 4;
-  auto load_left = [&](IR step, int64_t i, int part) {
-    registers->load(int(T::kLeft + i % 2), bytes(a.first, k_.add(k_.mul(step, a.step), k_.i64(i * a.tile + part * a.part))), a.row);
-  };
-  auto load_right = [&](IR step, int64_t j, int part) {
+  auto load_left = [&](int64_t i, int part) { registers->load(int(T::kLeft + i % 2), bytes(a.first, k_.add(k_.mul(step, a.step), k_.i64(i * a.tile + part * a.part))), a.row); };
+  auto load_right = [&](int64_t j, int part) {
     registers->load(int(T::kRight + j % 2), bytes(panel, k_.add(k_.mul(step, part_of_b * parts_of_element), k_.i64(part * part_of_b + j * T::kBytes))), nr * 4);
   };
   const bool left_stays = grid->down <= 2, right_stays = grid->across <= 2;  // in its registers
-  IR steps = b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth));
-  k_.loop(k_.i64(0), steps, [&](IR step) {
-    int left = -1, right = -1;  // the parts in registers
-    for (auto [of_a, of_b] : products_of_parts(parts_of_element)) {
-      for (int64_t j = 0; j < grid->across; ++j) {
-        if (right != of_b || !right_stays) load_right(step, j, of_b);
-        for (int64_t i = 0; i < grid->down; ++i) {
-          if (j == 0 && (left != of_a || !left_stays)) load_left(step, i, of_a);
-          registers->multiply(sum(i, j), int(T::kLeft + i % 2), int(T::kRight + j % 2));
-        }
+  int left = -1, right = -1;                                                 // the parts that they hold
+  for (auto [product, parts] : llvm::enumerate(products_of_parts(parts_of_element))) {
+    auto [of_a, of_b] = parts;
+    for (int64_t j = 0; j < grid->across; ++j) {
+      if (right != of_b || !right_stays) load_right(j, of_b);
+      for (int64_t i = 0; i < grid->down; ++i) {
+        if (j == 0 && (left != of_a || !left_stays)) load_left(i, of_a);
+        registers->multiply(int(T::kSum + i * grid->across + j), int(T::kLeft + i % 2), int(T::kRight + j % 2));
       }
-      left = of_a, right = of_b;
     }
-  });
-  each_sum([&](int tile, IR address) { registers->store(tile, address, pitch); });
+    left = of_a, right = of_b;
+    between(int(product));
+  }
+}
+void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add) {
+  begin_tiles(sums, pitch, add);
+  k_.loop(k_.i64(0), steps(count), [&](IR step) { multiply_step(a, panel, step, [](int) {}); });
+  end_tiles(sums, pitch);
+}
+
+std::vector<std::function<void()>> Panels::pieces_of_b(const PanelOfB& p, IR step, IR v, IR left) {
+  if (kind == SplitFloats) return pieces_of_split_b(p, step, v, left);
+  return {[=, this] {
+    constexpr int kColumns = TileRegisters::kRows;
+    IR k0 = b_.CreateAdd(p.k0, k_.mul(step, kTileDepth)), n = b_.CreateAdd(p.n, k_.mul(v, kColumns)), end = k_.add(k0, k_.i64(kTileDepth));
+    IRs rows;
+    for (int64_t u = 0; u < kTileDepth / depth; ++u)
+      rows.push_back(s_.b_unit_k ? column_of_b(p.batch, k0, k_.add(n, k_.i64(u)), kColumns) : units_of_b(p.batch, k_.add(k0, k_.i64(u * depth)), n, end, kColumns));
+    if (s_.b_unit_k) k_.transpose(rows);
+    for (auto [u, row] : llvm::enumerate(rows)) put(flipped(row), p.panel, k_.add(k_.mul(k_.add(k_.mul(step, kTileDepth / depth), k_.i64(int64_t(u))), nr), k_.mul(v, kColumns)));
+  }};
 }
 
 void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
@@ -100,12 +122,12 @@ void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
     };
     k_.either(fits, transposed, rows_one_by_one);
   });
-  k_.when(b_.CreateICmpNE(last, k_.i64(0)), [&] { k_.loop(k_.i64(0), k_.i64(mr), [&](IR i) { one_by_one(i, whole); }); });
+  if (!has_whole_steps()) k_.when(b_.CreateICmpNE(last, k_.i64(0)), [&] { k_.loop(k_.i64(0), k_.i64(mr), [&](IR i) { one_by_one(i, whole); }); });
 }
 
 // The rows of a panel of B between the last element and the end of its tile.
 void Panels::zero_end(IR panel, IR count) {
-  if (!grid) return;
+  if (!grid || has_whole_steps()) return;
   IR end = b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth));
   k_.loop(units(count), k_.mul(end, kTileDepth / 2), [&](IR u) {
     for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(unit, lanes)), panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));

@@ -1,0 +1,196 @@
+// Products by AMX's tiles. These take their time by themselves: what else a product has to do, packing the next panel of B and writing the tile before, is done in pieces between them, so that the
+// machine's vectors are busy at the same time.
+#include "cpu/matmul/blocked_product.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+namespace {
+
+class TileProduct : public BlockedProduct {
+ public:
+  TileProduct(KernelContext& c, const MatmulSpec& s) : BlockedProduct(c, s, Panels(c.k, s)) {}
+
+  void emit_all() {
+    p_.registers->configure();
+    emit();
+    p_.registers->release();
+  }
+
+ private:
+  bool splits() const { return p_.kind == Panels::SplitFloats; }
+
+  // Operands come from L2, which has room for a block of A and for some panels of B; sums leave the tiles seldom. Packing an element takes the time of so many multiply-adds.
+  void plan() override {
+    c_.kernel.cost = 0.25 * (s_.groups ? 1 : s_.batch) * s_.m * s_.n * s_.k / (splits() ? 16.0 / p_.products_of_step() : 16);
+    constexpr int64_t kBytesOfBlock = 1024 * 1024, kColumns = 960, kColumnsOfWindows = 256;
+    const int64_t panel = (splits() ? 32 : 64) * 1024;
+    int64_t kc = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1)), rows = std::max(kBytesOfBlock / (p_.height(kc) * p_.bytes), mr_);
+    if (splits()) choose_blocks(kc, {panel, rows, kColumns, 40, 20});
+    else choose_blocks(kc, {panel, rows, packs_windows_of_block() ? kColumnsOfWindows : kColumns, 100, 60});
+  }
+  void reserve_scratch() override {
+    packed_a_ = reserve(mc_ * p_.height(kc_));
+    packed_b_ = reserve((packs_windows_of_block() ? nb_ : packs_ahead() ? 2 * nr_ : nr_) * p_.height(kc_));
+    pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
+    sums_ = reserve(keeps_block() ? mc_ * nb_ : 2 * mr_ * nr_);
+    if (splits()) reserve_plain();
+    for (IR* state : {&written_m_, &written_n_, &written_rows_, &turn_}) *state = k_.alloca_in_entry(b_.getInt64Ty(), 1);
+    written_ = k_.alloca_in_entry(b_.getPtrTy(), 1);
+    b_.CreateStore(k_.i64(0), turn_);
+  }
+  void begin_block() override {
+    if (splits()) p_.watch_numbers();
+    b_.CreateStore(k_.i64(0), written_rows_);
+  }
+  void end_block(const Block& at) override {
+    if (defers()) write_rows(at, k_.i64(0), mr_);
+  }
+
+  bool packs_ahead() const override { return !s_.pack_b && (s_.b_unit_n || s_.b_unit_k) && s_.n >= nr_ && mc_ >= vectors() * mr_; }
+  int64_t vectors() const { return nr_ / TileRegisters::kRows; }
+  IR panel_b(const Block& at, IR n) { return BlockedProduct::panel_b(at, n, packs_windows_of_block()); }
+
+  void step(const Block& at) override {
+    p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
+    // Windows are packed as they are, and then split.
+    auto pack = [&](IR n, IR columns) {
+      auto floats = [&](IR from) { return element_of_scratch(floats_, packs_windows_of_block() ? k_.mul(from, kc_) : k_.i64(0)); };
+      auto panel = [&](IR from) { return panel_b(at, k_.add(n, from)); };
+      pack_windows(p_, at, n, columns, false, [&](IR from) { return splits() ? floats(from) : panel(from); });
+      if (splits()) k_.loop(k_.i64(0), columns, nr_, [&](IR from) { p_.split_panel(floats(from), panel(from), at.k); });
+    };
+    IR tiles = b_.CreateUDiv(b_.CreateAdd(at.m, k_.i64(mr_ - 1)), k_.i64(mr_)), packs_all = b_.CreateICmpUGE(tiles, k_.i64(vectors()));
+    if (packs_windows_of_block()) pack(k_.i64(0), at.n);
+    k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
+      IR columns = columns_of_tile(p_, at, n);
+      Panel next{};
+      if (s_.panel_by_panel) pack(n, columns);
+      if (!s_.pack_b) {
+        IR done = k_.i64(0);  // steps
+        if (packs_ahead()) {
+          next = next_panel(at, n), next.exists = b_.CreateAnd(next.exists, packs_all);
+          done = b_.CreateSelect(b_.CreateAnd(is_packed(at, n), packs_all), p_.whole_steps(at.k), done);
+        }
+        IR from = k_.mul(done, Panels::kTileDepth), panel = b_.CreateInBoundsGEP(p_.unit, panel_b(at, n), k_.mul(done, p_.units_of_step() * nr_));
+        p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns, b_.CreateAdd(at.k0, from), b_.CreateSub(at.k, from), [&](IR) { return panel; });
+      }
+      k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { tile(at, m, n, tiles, next); });
+    });
+  }
+
+  // What one block of K adds to a tile of C, which is written when it is complete.
+  void tile(const Block& at, IR m, IR n, IR tiles, const Panel& next) {
+    IR first = b_.CreateICmpEQ(at.k0, at.k_begin), complete = is_split() ? b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end) : b_.getTrue();
+    IR turn = b_.CreateLoad(b_.getInt64Ty(), turn_), memory = keeps_block() ? kept_sums(p_, m, n) : element_of_scratch(sums_, k_.mul(turn, mr_ * nr_)), sums = memory;
+    // Floats have sums of their own in each block of K: in a long chain of additions each would be rounded as the largest one is.
+    if (splits() && is_split()) sums = b_.CreateSelect(first, memory, element_of_scratch(own_sums_, k_.i64(0)));
+    const int64_t pitch = nr_ * p_.bytes;
+    p_.begin_tiles(sums, pitch, is_split() && !splits() ? b_.CreateNot(first) : b_.getFalse());
+    multiply(at, m, n, tiles, next);
+    p_.end_tiles(sums, pitch);
+    if (splits() && is_split()) k_.when(b_.CreateNot(first), [&] { add(sums, memory); });
+    if (splits()) k_.when(b_.CreateAnd(complete, p_.cannot_split()), [&] { multiply_plainly(at, m, n, memory); });
+    if (by_rows()) return;
+    if (!defers()) return k_.when(complete, [&] { write(p_, at, m, n, memory); });
+    k_.when(complete, [&] {
+      b_.CreateStore(m, written_m_), b_.CreateStore(n, written_n_), b_.CreateStore(rows_of_tile(at, m), written_rows_), b_.CreateStore(memory, written_);
+      b_.CreateStore(b_.CreateXor(turn, k_.i64(1)), turn_);
+    });
+  }
+  void multiply(const Block& at, IR m, IR n, IR tiles, const Panel& next) {
+    auto a = p_.packed_tiles(panel_a(m));
+    IR panel = panel_b(at, n), packs = b_.getFalse(), vector = nullptr, tile = b_.CreateUDiv(m, k_.i64(mr_));
+    if (packs_ahead()) {  // each vector of columns by the last one of its share of the tiles, at the same step
+      IR begin = k_.mul(tile, vectors());
+      vector = b_.CreateUDiv(begin, tiles);
+      packs = b_.CreateAnd(next.exists, b_.CreateICmpNE(vector, b_.CreateUDiv(k_.add(begin, k_.i64(vectors())), tiles)));
+    }
+    k_.loop(k_.i64(0), p_.steps(at.k), [&](IR step) {
+      auto plainly = [&] {
+        p_.multiply_step(a, panel, step, [](int) {});
+        if (packs_ahead()) k_.when(next.exists, [&] { ask_for(at, next, tile, tiles, vector, step); });
+      };
+      auto packing = [&] {
+        Panels::PanelOfB target{at.batch, b_.CreateAdd(at.n0, next.n), next.k0, k_.i64(nr_), panel_b(at, k_.add(n, k_.i64(nr_)))};
+        auto pieces = p_.pieces_of_b(target, step, vector, nullptr);
+        p_.multiply_step(a, panel, step, [&](int product) {
+          if (product < int(pieces.size())) pieces[product]();
+        });
+      };
+      if (packs_ahead()) k_.either(b_.CreateAnd(packs, b_.CreateICmpSLT(step, p_.whole_steps(next.k))), packing, plainly);
+      else plainly();
+      if (defers()) write_rows(at, k_.mul(step, rows_of_step()), rows_of_step());
+    });
+  }
+  // Its share of what the vector will be packed of, by each step of the other tiles.
+  void ask_for(const Block& at, const Panel& next, IR tile, IR tiles, IR vector, IR step) {
+    const int64_t line = 64 / element_bytes(s_.b_type), run = s_.b_unit_k ? ceil_div(kc_, line) : 1, lines = TileRegisters::kRows * ceil_div(kc_, line);
+    const int64_t steps = ceil_div(kc_, Panels::kTileDepth) * std::max<int64_t>(mc_ / mr_ / vectors() - 1, 1), share = ceil_div(lines, steps);
+    IR first_tile = b_.CreateUDiv(k_.add(b_.CreateMul(vector, tiles), k_.i64(vectors() - 1)), k_.i64(vectors()));
+    IR first = k_.mul(b_.CreateAdd(k_.mul(b_.CreateSub(tile, first_tile), ceil_div(kc_, Panels::kTileDepth)), step), share);
+    k_.repeat(share, [&](IR i) {
+      IR l = k_.min(b_.CreateAdd(first, i), k_.i64(lines - 1)), column = k_.mul(vector, TileRegisters::kRows);
+      IR k = s_.b_unit_k ? k_.mul(b_.CreateURem(l, k_.i64(run)), line) : l;
+      if (s_.b_unit_k) column = b_.CreateAdd(column, b_.CreateUDiv(l, k_.i64(run)));
+      p_.prefetch_b(at.batch, b_.CreateAdd(next.k0, k), b_.CreateAdd(b_.CreateAdd(at.n0, next.n), column), 2);
+    });
+  }
+  void add(IR from, IR to) {
+    auto* vector = k_.vector(p_.type, p_.lanes);
+    k_.loop(k_.i64(0), k_.i64(mr_ * nr_), p_.lanes, [&](IR i) {
+      IR x = b_.CreateInBoundsGEP(p_.type, from, i), y = b_.CreateInBoundsGEP(p_.type, to, i);
+      b_.CreateAlignedStore(b_.CreateFAdd(b_.CreateAlignedLoad(vector, y, llvm::Align(64)), b_.CreateAlignedLoad(vector, x, llvm::Align(64))), y, llvm::Align(64));
+    });
+  }
+
+  //===-- Writing the tile before ------------------------------------------------------------------------------------===//
+
+  // Of what belongs to no group K is empty: there are no steps to write it in.
+  bool defers() const { return !by_rows() && !s_.groups; }
+  // All of them within the steps of the last, smallest block of K.
+  int64_t rows_of_step() const { return ceil_div(mr_, ceil_div(run() - (ceil_div(run(), kc_) - 1) * kc_, Panels::kTileDepth)); }
+  void write_rows(const Block& at, IR first, int64_t count) {
+    IR m = b_.CreateLoad(b_.getInt64Ty(), written_m_), n = b_.CreateLoad(b_.getInt64Ty(), written_n_), rows = b_.CreateLoad(b_.getInt64Ty(), written_rows_), memory = b_.CreateLoad(b_.getPtrTy(), written_);
+    k_.loop(first, k_.min(k_.add(first, k_.i64(count)), rows), [&](IR i) { write_row(p_, at, m, i, n, memory); });
+  }
+
+  //===-- Tiles of numbers that are not the sums of their parts ------------------------------------------------------===//
+
+  void reserve_plain() {
+    own_sums_ = reserve(is_split() ? mr_ * nr_ : 0);
+    floats_ = reserve(s_.pack_b ? (packs_windows_of_block() ? nb_ : nr_) * kc_ : 0);
+    plain_spec_ = s_, plain_spec_.float_parts = 1;
+    int64_t rows = 8;
+    while (mr_ % rows) --rows;
+    plain_.emplace(Panels(k_, plain_spec_, rows).narrowed(nr_));
+    plain_a_ = reserve(rows * kc_), plain_b_ = reserve(nr_ * kc_);
+  }
+  void multiply_plainly(const Block& at, IR m, IR n, IR memory) {
+    Panels& p = *plain_;
+    IR panel = element_of_scratch(plain_b_, k_.i64(0)), rows = element_of_scratch(plain_a_, k_.i64(0));
+    each_block_of_k(at, [&](const Block& part) {
+      IR columns = columns_of_tile(p_, at, n);
+      if (s_.pack_b) pack_windows(p, part, n, columns, false, [&](IR) { return panel; });
+      else p.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns, part.k0, part.k, [&](IR) { return panel; });
+      k_.loop(k_.i64(0), k_.i64(mr_), p.mr, [&](IR i) {
+        p.pack_a(at.batch, b_.CreateAdd(at.m0, k_.add(m, i)), part.k0, part.k, rows);
+        IRs sums = p.multiply([&](int64_t r, IR u) { return b_.CreateInBoundsGEP(p.unit, rows, k_.add(k_.mul(u, p.mr), k_.i64(r))); }, panel, part.k, p.zeros());
+        IR target = b_.CreateInBoundsGEP(p_.type, memory, k_.mul(i, nr_));
+        k_.either(b_.CreateICmpEQ(part.k0, at.k_begin), [&] { keep(p, sums, target, false); }, [&] { keep(p, sums, target, true); });
+      });
+    });
+  }
+
+  MatmulSpec plain_spec_;
+  std::optional<Panels> plain_;
+  int64_t own_sums_ = 0, floats_ = 0, plain_a_ = 0, plain_b_ = 0;  // places in scratch
+  // The tile that is complete and is to be written, and how many rows of it there are; which of two places has the sums of the next one.
+  IR written_m_ = nullptr, written_n_ = nullptr, written_rows_ = nullptr, written_ = nullptr, turn_ = nullptr;
+};
+
+}  // namespace
+
+void emit_tile_product(KernelContext& c, const MatmulSpec& spec) { TileProduct(c, spec).emit_all(); }
+
+}  // namespace cresset::cpu
