@@ -204,6 +204,12 @@ Value Builder::sum_to(Value v, ArrayRef<int64_t> shape) {
   return reshape(sum(v, dims), shape);
 }
 
+// What torch.set_float32_matmul_precision asks for: "high" and "medium" are at least two bf16 for each f32.
+static ArrayAttr precision_of_products(OpBuilder& ops, Value x) {
+  if (!element_of(x).isF32() || at::globalContext().float32MatmulPrecision() == at::Float32MatmulPrecision::HIGHEST) return {};
+  auto high = hlo::PrecisionAttr::get(ops.getContext(), hlo::Precision::HIGH);
+  return ops.getArrayAttr({high, high});
+}
 Value Builder::dot(Value x, Value y, ArrayRef<int64_t> xc, ArrayRef<int64_t> yc, ArrayRef<int64_t> xb, ArrayRef<int64_t> yb, Type element) {
   if (!element) element = element_of(x);
   Dims shape;
@@ -212,7 +218,7 @@ Value Builder::dot(Value x, Value y, ArrayRef<int64_t> xc, ArrayRef<int64_t> yc,
     if (!llvm::is_contained(xb, d) && !llvm::is_contained(xc, d)) shape.push_back(shape_of(x)[d]);
   for (int64_t d = 0; d < rank_of(y); ++d)
     if (!llvm::is_contained(yb, d) && !llvm::is_contained(yc, d)) shape.push_back(shape_of(y)[d]);
-  return create<hlo::DotGeneralOp>(RankedTensorType::get(shape, element), x, y, hlo::DotDimensionNumbersAttr::get(ops.getContext(), xb, yb, xc, yc), ArrayAttr());
+  return create<hlo::DotGeneralOp>(RankedTensorType::get(shape, element), x, y, hlo::DotDimensionNumbersAttr::get(ops.getContext(), xb, yb, xc, yc), precision_of_products(ops, x));
 }
 Value Builder::triangular_solve(Value a, Value b, bool left, bool lower, bool unit_diagonal) {
   return create<hlo::TriangularSolveOp>(b.getType(), a, b, left, lower, unit_diagonal, hlo::Transpose::NO_TRANSPOSE);

@@ -269,3 +269,22 @@ def test_fused_encoder_layer_takes_masks(norm_first):
             actual = twin(x.to("cresset"), **{k: v.to("cresset") for k, v in masks.items()})
             torch.testing.assert_close(actual.cpu(), layer(x, **masks), rtol=1e-5, atol=1e-5)
     assert not fallbacks()
+
+
+def test_the_precision_of_products_is_written_to_them():
+    """torch.set_float32_matmul_precision("high") asks for two bf16 for each f32: an attribute of the product, and a program of its own."""
+    x, y = torch.randn(64, 128), torch.randn(128, 64)
+    results, texts = {}, {}
+    before = torch.get_float32_matmul_precision()
+    try:
+        for precision in ("highest", "high", "highest"):
+            torch.set_float32_matmul_precision(precision)
+            results[precision] = (x.to("cresset") @ y.to("cresset")).cpu()
+            texts[precision] = torch_cresset.stablehlo(torch.matmul, x.to("cresset"), y.to("cresset"))
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert "HIGH" not in texts["highest"] and "precision = [HIGH, HIGH]" in texts["high"]
+    exact = x.double() @ y.double()
+    torch.testing.assert_close(results["highest"], exact.float())
+    # 128 products of normal numbers that are off by 2^-16 at most are a sum that is off by a few times sqrt(128) 2^-16 = 1.7e-4.
+    torch.testing.assert_close(results["high"], exact.float(), rtol=1.3e-6, atol=1e-3)
