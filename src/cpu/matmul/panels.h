@@ -189,7 +189,7 @@ class Panels {
   };
   /// The parts of a panel of f32s.
   void split_panel(IR floats, IR panel, IR count);
-  /// What packs 16 columns of one step of a panel, the `v`-th ones, in turn: work of as many instructions for each product of a step. Of the elements along K from there on `left` exist, or all if that is null.
+  /// What packs 16 columns of one step of a panel, the `v`-th ones, in turn, with about as much work each. Of the elements along K from there on `left` exist, or all if that is null.
   std::vector<std::function<void()>> pieces_of_b(const PanelOfB& p, IR step, IR v, IR left);
   /// Of SplitFloats: whether numbers that were packed since watch_numbers() are not the sums of their parts, as one is infinite, or all those of A, or of B, are tiny.
   IR cannot_split();

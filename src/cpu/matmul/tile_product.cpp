@@ -107,30 +107,29 @@ class TileProduct : public BlockedProduct {
       packs = b_.CreateAnd(next.exists, b_.CreateICmpNE(vector, b_.CreateUDiv(k_.add(begin, k_.i64(vectors())), tiles)));
     }
     k_.loop(k_.i64(0), p_.steps(at.k), [&](IR step) {
-      auto plainly = [&] {
-        p_.multiply_step(a, panel, step, [](int) {});
-        if (packs_ahead()) k_.when(next.exists, [&] { ask_for(at, next, tile, tiles, vector, step); });
-      };
+      auto plainly = [&] { p_.multiply_step(a, panel, step, [](int) {}); };
       auto packing = [&] {
         Panels::PanelOfB target{at.batch, b_.CreateAdd(at.n0, next.n), next.k0, k_.i64(nr_), panel_b(at, k_.add(n, k_.i64(nr_)))};
         auto pieces = p_.pieces_of_b(target, step, vector, nullptr);
+        const int count = int(pieces.size()), products = p_.products_of_step();
         p_.multiply_step(a, panel, step, [&](int product) {
-          if (product < int(pieces.size())) pieces[product]();
+          for (int i = product * count / products; i < (product + 1) * count / products; ++i) pieces[i]();
         });
       };
       if (packs_ahead()) k_.either(b_.CreateAnd(packs, b_.CreateICmpSLT(step, p_.whole_steps(next.k))), packing, plainly);
       else plainly();
+      if (packs_ahead()) k_.when(next.exists, [&] { ask_for(at, next, tile, tiles, vector, step); });
       if (defers()) write_rows(at, k_.mul(step, rows_of_step()), rows_of_step());
     });
   }
-  // Its share of what the vector will be packed of, by each step of the other tiles.
+  // Its share of what the next vector will be packed of, by each step: even shares, because tiles wait for lines that come from memory in bursts.
   void ask_for(const Block& at, const Panel& next, IR tile, IR tiles, IR vector, IR step) {
     const int64_t line = 64 / element_bytes(s_.b_type), run = s_.b_unit_k ? ceil_div(kc_, line) : 1, lines = TileRegisters::kRows * ceil_div(kc_, line);
-    const int64_t steps = ceil_div(kc_, Panels::kTileDepth) * std::max<int64_t>(mc_ / mr_ / vectors() - 1, 1), share = ceil_div(lines, steps);
+    const int64_t steps = ceil_div(kc_, Panels::kTileDepth) * std::max<int64_t>(mc_ / mr_ / vectors(), 1), share = ceil_div(lines, steps);
     IR first_tile = b_.CreateUDiv(k_.add(b_.CreateMul(vector, tiles), k_.i64(vectors() - 1)), k_.i64(vectors()));
     IR first = k_.mul(b_.CreateAdd(k_.mul(b_.CreateSub(tile, first_tile), ceil_div(kc_, Panels::kTileDepth)), step), share);
     k_.repeat(share, [&](IR i) {
-      IR l = k_.min(b_.CreateAdd(first, i), k_.i64(lines - 1)), column = k_.mul(vector, TileRegisters::kRows);
+      IR l = k_.min(b_.CreateAdd(first, i), k_.i64(lines - 1)), column = k_.mul(k_.add(vector, k_.i64(1)), TileRegisters::kRows);
       IR k = s_.b_unit_k ? k_.mul(b_.CreateURem(l, k_.i64(run)), line) : l;
       if (s_.b_unit_k) column = b_.CreateAdd(column, b_.CreateUDiv(l, k_.i64(run)));
       p_.prefetch_b(at.batch, b_.CreateAdd(next.k0, k), b_.CreateAdd(b_.CreateAdd(at.n0, next.n), column), 2);
