@@ -204,9 +204,10 @@ Value Builder::sum_to(Value v, ArrayRef<int64_t> shape) {
   return reshape(sum(v, dims), shape);
 }
 
-// What torch.set_float32_matmul_precision asks for: "high" and "medium" are at least two bf16 for each f32.
+// What torch.set_float32_matmul_precision asks for, or torch.backends.mkldnn.matmul.fp32_precision, which it sets: "high" and "medium" are at least two bf16 for each f32.
 static ArrayAttr precision_of_products(OpBuilder& ops, Value x) {
-  if (!element_of(x).isF32() || at::globalContext().float32MatmulPrecision() == at::Float32MatmulPrecision::HIGHEST) return {};
+  auto wanted = at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
+  if (!element_of(x).isF32() || (wanted != at::Float32Precision::TF32 && wanted != at::Float32Precision::BF16)) return {};
   auto high = hlo::PrecisionAttr::get(ops.getContext(), hlo::Precision::HIGH);
   return ops.getArrayAttr({high, high});
 }

@@ -244,7 +244,7 @@ Graph make_graph(const std::vector<Value>& outputs) {
     d.add(numbers[root.node.get()] << 8 | root.index);
   }
   d.add(std::string_view(composites()));
-  d.add(uint64_t(at::globalContext().float32MatmulPrecision()));  // which lowerings write to products
+  d.add(uint64_t(at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL)));  // which lowerings write to products
   d.add(uint64_t(composite::registry_generation()));
   d.add(uint64_t(raises() ? 1 + state().references.size() : 0));
   graph.hash = d.hex();

@@ -288,3 +288,16 @@ def test_the_precision_of_products_is_written_to_them():
     torch.testing.assert_close(results["highest"], exact.float())
     # 128 products of normal numbers that are off by 2^-16 at most are a sum that is off by a few times sqrt(128) 2^-16 = 1.7e-4.
     torch.testing.assert_close(results["high"], exact.float(), rtol=1.3e-6, atol=1e-3)
+
+
+def test_the_precision_of_products_as_a_backend_s():
+    """The other way to ask for it, after which PyTorch refuses to tell the first one."""
+    x, y = torch.randn(64, 128, device="cresset"), torch.randn(128, 64, device="cresset")
+    before = torch.backends.mkldnn.matmul.fp32_precision
+    try:
+        torch.backends.mkldnn.matmul.fp32_precision = "bf16"
+        assert "precision = [HIGH, HIGH]" in torch_cresset.stablehlo(torch.matmul, x, y)
+        (x @ y).cpu()
+    finally:
+        torch.backends.mkldnn.matmul.fp32_precision = before
+    assert "HIGH" not in torch_cresset.stablehlo(torch.matmul, x, y)
