@@ -1,5 +1,6 @@
 #include "cpu/matmul/blocked_product.h"
 
+#include "llvm/IR/Intrinsics.h"
 #include "runtime/thread_pool.h"
 
 namespace cresset::cpu {

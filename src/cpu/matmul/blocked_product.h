@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "cpu/matmul/matmul.h"
-#include "llvm/IR/Intrinsics.h"
 
 namespace cresset::cpu {
 
@@ -18,7 +17,7 @@ class BlockedProduct {
 
  protected:
   struct Limits {
-    int64_t panel_bytes, rows, columns, pack_a, pack_b;
+    int64_t rows, columns, pack_a, pack_b;
   };
   struct Block {
     IR batch, m0, n0, k0;  // its first element
@@ -41,7 +40,7 @@ class BlockedProduct {
 
   int64_t run() const { return s_.k_run ? s_.k_run : s_.k; }
   bool is_split() const { return s_.k > std::min(kc_, run()); }
-  bool by_rows() const { return s_.streams.count > 3; }
+  bool by_rows() const { return s_.by_rows(); }
   bool keeps_block() const { return is_split() || by_rows(); }
 
   IR element_of_scratch(int64_t at, IR index) { return k_.in_scratch(p_.type, at, index); }

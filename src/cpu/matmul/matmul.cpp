@@ -38,13 +38,14 @@ class RegisterProduct : public BlockedProduct {
   // looked for in the input.
   Limits limits() const {
     bool block = packs_windows_of_block();
-    if (k_.target.registers == 32) return {(block ? 36 : 96) * 1024, block ? 384 : 768, block ? 480 : 960, 12, block ? 28 : 12};
-    return {(p_.vectors > 2 ? 24 : 16) * 1024, block ? 264 : 512, block ? 400 : 1024, 12, block ? 28 : 12};
+    if (k_.target.registers == 32) return {block ? 384 : 768, block ? 480 : 960, 12, block ? 28 : 12};
+    return {block ? 264 : 512, block ? 400 : 1024, 12, block ? 28 : 12};
   }
+  int64_t panel_bytes() const { return (k_.target.registers == 32 ? (packs_windows_of_block() ? 36 : 96) : p_.vectors > 2 ? 24 : 16) * 1024; }
   void plan() override {
     c_.kernel.cost = 0.25 * (s_.groups ? 1 : s_.batch) * s_.m * s_.n * s_.k / p_.depth;
     Limits most = limits();
-    int64_t kc = row_by_row() ? s_.k : equal_part(std::max<int64_t>(run(), 1), most.panel_bytes / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1));
+    int64_t kc = row_by_row() ? s_.k : equal_part(std::max<int64_t>(run(), 1), panel_bytes() / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1));
     if (row_by_row()) most.columns = std::min(most.columns, kBytesOfColumns / (p_.padded(s_.k) / p_.depth * p_.bytes));
     choose_blocks(kc, most);
     // Few columns use an element of A too seldom to pay for packing it. Pairs are read as they lie, if none goes beyond the end of K.

@@ -69,6 +69,7 @@ struct MatmulSpec {
   int float_parts = 1;          ///< so many bf16s for these tiles may f32s be split into, 3 or 2: only for who asks Panels::cannot_split() before the sums are used
   /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
   EpilogueStreams streams{1};
+  bool by_rows() const { return streams.count > 3; }
 };
 
 /// How many parts of f32s `precision_config` asks for: 2, of 16 bits together, where it is HIGH for both operands, else all 3.
@@ -190,7 +191,7 @@ class Panels {
   /// The parts of a panel of f32s.
   void split_panel(IR floats, IR panel, IR count);
   /// What packs 16 columns of one step of a panel, the `v`-th ones, in turn, with about as much work each. Of the elements along K from there on `left` exist, or all if that is null.
-  std::vector<std::function<void()>> pieces_of_b(const PanelOfB& p, IR step, IR v, IR left);
+  std::vector<std::function<void()>> pieces_of_b(const PanelOfB& p, IR step, IR v, IR left = nullptr);
   /// Of SplitFloats: whether numbers that were packed since watch_numbers() are not the sums of their parts, as one is infinite, or all those of A, or of B, are tiny.
   IR cannot_split();
   void watch_numbers();

@@ -12,12 +12,12 @@ using namespace mlir;
 namespace {
 constexpr int kUnits = 16;           // a step along K has 32 elements, of which two are a unit: u and u + 16
 // Of either operand: fewer rows wait for memory, fewer terms are split and written in the time that their products take, or, where an optimizer follows, its arrays are read and written.
-constexpr int64_t kLeastRows = 96, kLeastDepth = 128, kLeastDepthOfStreams = 512, kManyStreams = 4;
+constexpr int64_t kLeastRows = 96, kLeastDepth = 128, kLeastDepthOfStreams = 512;
 }
 
 bool Panels::splits_floats() const {
   bool floats = multiplied_as(s_.a_type).isF32() && multiplied_as(s_.b_type).isF32() && type->isFloatTy();
-  return floats && k_.target.tiles && s_.may_use_tiles && s_.float_parts > 1 && std::min(s_.m, s_.n) >= kLeastRows && s_.k >= (s_.streams.count >= kManyStreams ? kLeastDepthOfStreams : kLeastDepth);
+  return floats && k_.target.tiles && s_.may_use_tiles && s_.float_parts > 1 && std::min(s_.m, s_.n) >= kLeastRows && s_.k >= (s_.by_rows() ? kLeastDepthOfStreams : kLeastDepth);
 }
 
 int parts_of_floats(std::optional<ArrayAttr> precision) {

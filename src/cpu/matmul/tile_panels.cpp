@@ -94,7 +94,7 @@ std::vector<std::function<void()>> Panels::pieces_of_b(const PanelOfB& p, IR ste
 
 void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
   constexpr int64_t kUnits = kTileDepth / 2;
-  IR end = b_.CreateAdd(k0, count), whole = b_.CreateUDiv(count, k_.i64(kTileDepth)), last = b_.CreateURem(count, k_.i64(kTileDepth));
+  IR end = b_.CreateAdd(k0, count), whole = whole_steps(count), last = b_.CreateURem(count, k_.i64(kTileDepth));
   auto row_of = [&](IR i) { return row_of_tile(m, i); };
   auto place = [&](IR step, IR i) { return place_in_tiles(panel, step, i); };
   auto one_by_one = [&](IR i, IR step) {
@@ -128,8 +128,7 @@ void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
 // The rows of a panel of B between the last element and the end of its tile.
 void Panels::zero_end(IR panel, IR count) {
   if (!grid || has_whole_steps()) return;
-  IR end = b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth));
-  k_.loop(units(count), k_.mul(end, kTileDepth / 2), [&](IR u) {
+  k_.loop(units(count), k_.mul(steps(count), kTileDepth / 2), [&](IR u) {
     for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(unit, lanes)), panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));
   });
 }

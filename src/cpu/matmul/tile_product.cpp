@@ -26,8 +26,8 @@ class TileProduct : public BlockedProduct {
     constexpr int64_t kBytesOfBlock = 1024 * 1024, kColumns = 960, kColumnsOfWindows = 256;
     const int64_t panel = (splits() ? 32 : 64) * 1024;
     int64_t kc = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1)), rows = std::max(kBytesOfBlock / (p_.height(kc) * p_.bytes), mr_);
-    if (splits()) choose_blocks(kc, {panel, rows, kColumns, 40, 20});
-    else choose_blocks(kc, {panel, rows, packs_windows_of_block() ? kColumnsOfWindows : kColumns, 100, 60});
+    if (splits()) choose_blocks(kc, {rows, kColumns, 40, 20});
+    else choose_blocks(kc, {rows, packs_windows_of_block() ? kColumnsOfWindows : kColumns, 100, 60});
   }
   void reserve_scratch() override {
     packed_a_ = reserve(mc_ * p_.height(kc_));
@@ -110,7 +110,7 @@ class TileProduct : public BlockedProduct {
       auto plainly = [&] { p_.multiply_step(a, panel, step, [](int) {}); };
       auto packing = [&] {
         Panels::PanelOfB target{at.batch, b_.CreateAdd(at.n0, next.n), next.k0, k_.i64(nr_), panel_b(at, k_.add(n, k_.i64(nr_)))};
-        auto pieces = p_.pieces_of_b(target, step, vector, nullptr);
+        auto pieces = p_.pieces_of_b(target, step, vector);
         const int count = int(pieces.size()), products = p_.products_of_step();
         p_.multiply_step(a, panel, step, [&](int product) {
           for (int i = product * count / products; i < (product + 1) * count / products; ++i) pieces[i]();
@@ -125,9 +125,9 @@ class TileProduct : public BlockedProduct {
   // Its share of what the next vector will be packed of, by each step: even shares, because tiles wait for lines that come from memory in bursts.
   void ask_for(const Block& at, const Panel& next, IR tile, IR tiles, IR vector, IR step) {
     const int64_t line = 64 / element_bytes(s_.b_type), run = s_.b_unit_k ? ceil_div(kc_, line) : 1, lines = TileRegisters::kRows * ceil_div(kc_, line);
-    const int64_t steps = ceil_div(kc_, Panels::kTileDepth) * std::max<int64_t>(mc_ / mr_ / vectors(), 1), share = ceil_div(lines, steps);
+    const int64_t steps = ceil_div(kc_, Panels::kTileDepth), share = ceil_div(lines, steps * std::max<int64_t>(mc_ / mr_ / vectors(), 1));
     IR first_tile = b_.CreateUDiv(k_.add(b_.CreateMul(vector, tiles), k_.i64(vectors() - 1)), k_.i64(vectors()));
-    IR first = k_.mul(b_.CreateAdd(k_.mul(b_.CreateSub(tile, first_tile), ceil_div(kc_, Panels::kTileDepth)), step), share);
+    IR first = k_.mul(b_.CreateAdd(k_.mul(b_.CreateSub(tile, first_tile), steps), step), share);
     k_.repeat(share, [&](IR i) {
       IR l = k_.min(b_.CreateAdd(first, i), k_.i64(lines - 1)), column = k_.mul(k_.add(vector, k_.i64(1)), TileRegisters::kRows);
       IR k = s_.b_unit_k ? k_.mul(b_.CreateURem(l, k_.i64(run)), line) : l;
