@@ -85,7 +85,10 @@ struct Simplify final : PassWrapper<Simplify, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Simplify)
   StringRef getArgument() const override { return "simplify"; }
   StringRef getDescription() const override { return "The CPU compiler's simplifications"; }
-  void runOnOperation() override { cresset::cpu::simplify(getOperation()); }
+  Simplify() = default;
+  Simplify(const Simplify& other) : PassWrapper(other) {}
+  Option<bool> tiles{*this, "tiles", llvm::cl::desc("for a target that multiplies tiles of bf16"), llvm::cl::init(false)};
+  void runOnOperation() override { cresset::cpu::simplify(getOperation(), tiles); }
 };
 
 }  // namespace

@@ -362,14 +362,14 @@ LogicalResult choose_kernels(ModuleOp module, ForeignKernels& foreign, composite
 }
 
 // Composites to kernels or their decomposition, the rest simplified, all of it shared out among kernels.
-llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, CompileRegion compile_region, ForeignKernels& foreign, composite::Report& report, ProgramStats& stats) {
+llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, const Target& target, CompileRegion compile_region, ForeignKernels& foreign, composite::Report& report, ProgramStats& stats) {
   auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
   if (failed(choose_kernels(module, foreign, report))) return broken();
   compile_control_flow(module, main, compile_region, foreign, report, stats);
   main.walk([&](CompositeOp op) {
     if (!foreign.contains(op)) split_attention_gradient(op), share_heads(op);
   });
-  simplify(module);
+  simplify(module, target.tiles);
   copy_returned_values(main);
   auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });
   return succeeded(fusions) ? llvm::Expected<std::vector<Fusion>>(std::move(*fusions)) : broken();
@@ -388,7 +388,7 @@ llvm::Expected<std::string> assembly_of_main(ModuleOp module, func::FuncOp main,
     return std::make_unique<NativeProgram>();
   };
   ProgramStats stats;
-  auto fusions = divide(module, main, assemble_region, foreign, report, stats);
+  auto fusions = divide(module, main, *target, assemble_region, foreign, report, stats);
   if (!fusions) return fusions.takeError();
   for (const Fusion& fusion : *fusions) {
     if (fusion.kind == Fusion::Composite) continue;
@@ -446,7 +446,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   ForeignKernels foreign;
   auto program = std::make_unique<NativeProgram>();
   auto compile_region = [&](ModuleOp region) { return compile(region, {.cpu = options.cpu, .sizes_change = options.sizes_change}); };
-  auto fusions = divide(module, main, compile_region, foreign, report, program->stats_);
+  auto fusions = divide(module, main, *target, compile_region, foreign, report, program->stats_);
   if (!fusions) return fusions.takeError();
   for (Type t : main.getArgumentTypes()) program->inputs_.push_back(port_of(t));
   for (Type t : main.getResultTypes()) program->outputs_.push_back(port_of(t));

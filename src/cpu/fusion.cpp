@@ -43,6 +43,12 @@ bool has_expensive_part(Operation* op, int depth = 0) {
 // Whether neighbours are read from where they are none, which is worth a copy that is read often.
 bool reads_transposed(Operation* op) { return is_elementwise(op) && llvm::any_of(op->getOperands(), [](Value v) { return v.getDefiningOp<TransposeOp>(); }); }
 
+// Whether several windows are read on the way, vectors along their rows: not by what lies along another dimension.
+bool reads_windows(Operation* op, int depth = 0) {
+  if (!op || !is_elementwise(op) || op->getNumOperands() < 2 || depth > 2) return false;
+  return llvm::any_of(op->getOperands(), [&](Value v) { return v.getDefiningOp<SliceOp>() || reads_windows(v.getDefiningOp(), depth + 1); });
+}
+
 SmallVector<int64_t> without_trailing_ones(ArrayRef<int64_t> shape) {
   while (!shape.empty() && shape.back() == 1) shape = shape.drop_back();
   return SmallVector<int64_t>(shape);
@@ -167,11 +173,11 @@ class Fuser {
       Fusion* first = first_of(uses);
       if (auto role = role_in(op, uses, *first)) return join(op, *first, *role);
       bool alone = !escapes && llvm::all_of(uses, [&](const Use& u) { return u.fusion == first && takes_inline(u, op); });
-      bool repeated = !is_aligned_reader(*first, uses) || (isa<PadOp>(op) && llvm::any_of(uses, [](const Use& u) { return isa<TransposeOp>(u.user); }));
+      bool transposed = llvm::any_of(uses, [](const Use& u) { return isa<TransposeOp>(u.user); }), repeated = !is_aligned_reader(*first, uses) || (isa<PadOp>(op) && transposed);
       // A channel's scale, say, or its weights, which all of its positions share.
       int64_t readers = product(first->shape) / std::max<int64_t>(shaped(op->getResult(0)).getNumElements(), 1);
       bool shared = (readers >= 32 && has_expensive_part(op)) || (readers >= 4 && reads_transposed(op));
-      if (alone && !shared && !(repeated && is_expensive(op)) && !is_epilogue_before_moves(op) && inline_depth(op, *first) < 24 && evaluations(uses) <= kMostEvaluations) {
+      if (alone && !shared && !(repeated && is_expensive(op)) && !is_epilogue_before_moves(op) && !(transposed && reads_windows(op)) && inline_depth(op, *first) < 24 && evaluations(uses) <= kMostEvaluations) {
         evaluations_[op] = evaluations(uses);
         return join(op, *first, Fusion::Inline);
       }
@@ -269,7 +275,7 @@ class Fuser {
     auto convert = dyn_cast<ConvertOp>(op);
     if (!convert) return false;
     if (auto less = less_number(use.user->getResult(0))) return less->bytes == convert;
-    if (auto convolution = dyn_cast<ConvolutionOp>(use.fusion->product)) return use.user == convolution && is_channels_last(convolution);
+    if (auto convolution = dyn_cast<ConvolutionOp>(use.fusion->product)) return use.user == convolution && is_channels_last(convolution) && is_byte(element(convert.getOperand()));
     if (!isa<DotGeneralOp>(use.fusion->product)) return false;
     Type from = element(convert.getOperand()), to = element(convert);
     if (is_byte(from)) return isa<FloatType>(to) || (isa<IntegerType>(to) && to.getIntOrFloatBitWidth() > 8);

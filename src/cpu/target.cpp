@@ -13,7 +13,7 @@ namespace {
 
 const std::string kAvx2 = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt";
 const std::string kAvx512 = "+avx512f,+avx512bw,+avx512dq,+avx512vl,-prefer-256-bit";
-const std::string kBytes = ",+avx512vnni", kPairs = ",+avx512bf16", kTiles = kPairs + ",+amx-tile,+amx-bf16";
+const std::string kBytes = ",+avx512vnni", kPairs = ",+avx512bf16", kTiles = kPairs + ",+amx-tile,+amx-bf16,+amx-int8";
 
 bool request_tiles() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA

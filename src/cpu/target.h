@@ -17,7 +17,7 @@ struct Target {
   int registers = 16;     ///< vector registers
   /// Products of pairs of bf16, summed in f32 (AVX512-BF16's vdpbf16ps): there, or made of other instructions to test what is around it.
   enum Bf16Dot { None, Native, Emulated } bf16_dot = None;
-  bool tiles = false;  ///< products of tiles of bf16 (AMX), made of other instructions where `bf16_dot` is
+  bool tiles = false;  ///< products of tiles of bf16 and of bytes (AMX), made of other instructions where `bf16_dot` is
   int64_t l1 = 32 << 10;  ///< bytes of a core's first data cache
   /// Multiplies and adds at once, rounding once.
   bool fused() const { return features.find("+fma") != std::string::npos; }

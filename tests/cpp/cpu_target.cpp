@@ -16,7 +16,7 @@ Machine machine(std::initializer_list<const char*> features, bool grants = true,
 const auto kAvx2 = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt"};
 const auto kAvx512 = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt", "avx512f", "avx512bw", "avx512dq", "avx512vl"};
 const auto kPairs = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16"};
-const auto kTiles = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "amx-tile", "amx-bf16"};
+const auto kTiles = {"avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "popcnt", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512bf16", "amx-tile", "amx-bf16", "amx-int8"};
 
 Target chosen(const std::string& name, const Machine& m) { return llvm::cantFail(select_target(name, m)); }
 

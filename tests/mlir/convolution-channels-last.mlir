@@ -1,6 +1,7 @@
 // Convolutions of bytes whose channels are neighbours, summed in i32: steps, dilated windows, all pairs of signs, channels that are no fours, groups, lines, windows of several blocks, numbers that are taken
 // away, and bytes that somebody else reads as i32. Exactly, as products of rows that lie in memory.
 // RUN: cresset-run --compare %s | FileCheck %s
+// RUN: env CRESSET_BF16_DOT=tiles CRESSET_SCRATCH=nan cresset-run --compare %s | FileCheck %s
 // RUN: cresset-run --compare --cpu=avx2 %s | FileCheck %s
 // RUN: cresset-run --compare --cpu=baseline %s | FileCheck %s
 // CHECK-NOT: too large

@@ -4,6 +4,7 @@
 // RUN: env CRESSET_SCRATCH=nan CRESSET_THREADS=2 cresset-run --compare %s | FileCheck %s --check-prefix=EXACT
 // RUN: env CRESSET_SCRATCH=nan cresset-run --compare --cpu=wide %s | FileCheck %s --check-prefix=EXACT
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare --cpu=baseline %s | FileCheck %s --check-prefix=EXACT
+// RUN: env CRESSET_BF16_DOT=tiles CRESSET_SCRATCH=nan cresset-run --compare %s | FileCheck %s --check-prefix=EXACT
 // RUN: env CRESSET_BF16_DOT=tiles cresset-run --compare --cpu=wide %s | FileCheck %s --check-prefix=EXACT
 // RUN: cresset-run --assembly --cpu=avx512 %s | FileCheck %s --check-prefix=FOURS
 // RUN: cresset-run --assembly --cpu=avx2 %s | FileCheck %s --check-prefix=PAIRS

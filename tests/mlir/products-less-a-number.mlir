@@ -2,6 +2,7 @@
 // of four or of a vector, and of several blocks; all pairs of signs; of transposed weights, of batches; where somebody else reads the difference, too,
 // or the bytes as i32. A number beyond bytes is taken away before.
 // RUN: cresset-run --compare %s | FileCheck %s
+// RUN: env CRESSET_BF16_DOT=tiles CRESSET_SCRATCH=nan cresset-run --compare %s | FileCheck %s
 // RUN: cresset-run --compare --cpu=avx2 %s | FileCheck %s
 // RUN: cresset-run --compare --cpu=baseline %s | FileCheck %s
 // RUN: cresset-run --assembly %s | FileCheck %s --check-prefix=KERNELS

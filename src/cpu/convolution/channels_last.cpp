@@ -1,5 +1,6 @@
-// Convolution of bytes whose channels are neighbours: C[positions, features] = X[positions, window] · W[window, features]. A row of X, the window of a position, is read where it
-// lies: each row of a window is a run of neighbours in memory, and one run is as far behind the one before for all positions. Nothing may lie in the padding.
+// Convolution whose channels are neighbours, of bytes or, by tiles, of bf16: C[positions, features] = X[positions, window] · W[window, features]. A row of X, the window of a position, is read where it
+// lies: each row of a window is a run of neighbours in memory. One run is as far behind the one before for all positions if nothing lies in the padding; else, or where tiles want rows packed, a row is
+// copied place after place, zeros for those outside.
 #include "cpu/convolution/convolution_windows.h"
 #include "cpu/fusion.h"
 #include "cpu/matmul/matmul.h"
@@ -16,12 +17,16 @@ Value bytes_of(Value v) {
   return convert && is_byte(element(convert.getOperand())) ? convert.getOperand() : Value();
 }
 
+bool pads(ConvolutionOp op) {
+  return op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p != 0; });
+}
+
 class ChannelsLast : Windows {
  public:
-  ChannelsLast(KernelContext& c, ConvolutionOp op, const Geometry& g) : Windows(c.k, g, nullptr, false), c_(c) {
+  ChannelsLast(KernelContext& c, ConvolutionOp op, const Geometry& g) : Windows(c.k, g, nullptr, false), c_(c), pads_(pads(op)) {
     auto read = [&](Value v) {  // as i32 if somebody else wants the bytes so
       auto less = less_number(v);
-      return c.slots.has(v) ? v : less && c.slots.has(less->bytes) ? Value(less->bytes) : bytes_of(v);
+      return c.slots.find(v) ? v : less && c.slots.has(less->bytes) ? Value(less->bytes) : bytes_of(v);
     };
     Value x = read(op.getLhs()), w = read(op.getRhs());
     spec_.batch = g.groups, spec_.m = g.images * image_size_, spec_.n = g.features, spec_.k = window_size_ * g.in_features;
@@ -29,11 +34,7 @@ class ChannelsLast : Windows {
     spec_.a = c.buffer(x), spec_.b = c.buffer(w);
     if (auto less = less_number(op.getLhs()); less && x != op.getLhs()) spec_.a_zero = less->number;
     spec_.a_unit_k = spec_.b_unit_k = true;
-    if (run() == spec_.k) return;
-    Panels panels(k_, spec_);
-    bool in_place = panels.a_lies_in_units() && g.in_features % panels.depth == 0;
-    (in_place ? spec_.a_run : spec_.k_run) = run();
-    if (in_place) spec_.k_unit = g.in_features;
+    if (run() != spec_.k || pads_) choose_runs();
   }
 
   void run_product() {
@@ -47,6 +48,21 @@ class ChannelsLast : Windows {
   }
 
  private:
+  // Tiles get whole places, or parts of one that has many channels. What has runs too short for them is multiplied by vectors.
+  void choose_runs() {
+    constexpr int64_t kManySteps = 32;
+    spec_.may_use_tiles = run() >= TileRegisters::kRows * 4 || !spec_.a_type.isInteger(8);
+    Panels panels(k_, spec_);
+    if (panels.grid && g_.in_features % panels.tile_depth() == 0) {
+      (g_.in_features > kManySteps * panels.tile_depth() ? spec_.k_run : spec_.k_unit) = g_.in_features;
+      spec_.pack_a = [this](const MatmulSpec::RowsOfA& r) { pack(r); };
+    } else if (!panels.grid && panels.a_lies_in_units() && g_.in_features % panels.depth == 0) {
+      spec_.a_run = run(), spec_.k_unit = g_.in_features;
+    } else {
+      spec_.k_run = run();
+    }
+  }
+
   // Neighbours in memory: a row of the window, or one of its places.
   int64_t run() const {
     if (window_size_ == 1) return g_.in_features;
@@ -65,23 +81,80 @@ class ChannelsLast : Windows {
     return offset;
   }
 
+  //===-- Packing for tiles -----------------------------------------------------------------------------------------===//
+
+  // Place after place, because where it lies is the same in all rows.
+  void pack(const MatmulSpec::RowsOfA& r) {
+    const int64_t channels = g_.in_features, depth = TileRegisters::kBytes / element_bytes(spec_.a_type), most_steps = channels / depth;
+    llvm::Type *word = b_.getInt64Ty(), *line = k_.vector(b_.getInt8Ty(), TileRegisters::kBytes);
+    IR firsts = k_.alloca_in_entry(word, r.count), seen = k_.alloca_in_entry(word, r.count);
+    auto of_row = [&](IR array, IR i) { return b_.CreateInBoundsGEP(word, array, i); };
+    k_.loop(k_.i64(0), k_.i64(r.count), [&](IR i) {
+      auto [first, places] = window_in_input(r.batch, r.row(i));
+      b_.CreateStore(first, of_row(firsts, i)), b_.CreateStore(places, of_row(seen, i));
+    });
+    IR place = b_.CreateUDiv(r.k0, k_.i64(channels)), steps = k_.min(k_.i64(most_steps), b_.CreateUDiv(r.k, k_.i64(depth)));
+    if (!spec_.k_run) steps = k_.i64(most_steps);
+    k_.loop(k_.i64(0), b_.CreateUDiv(b_.CreateAdd(r.k, k_.i64(channels - 1)), k_.i64(channels)), [&](IR q) {
+      IR offset = in_window(k_.add(r.k0, k_.mul(q, channels))), bit = b_.CreateShl(k_.i64(1), b_.CreateAdd(place, q));
+      k_.loop(k_.i64(0), k_.i64(r.count), [&](IR i) {
+        IR from = b_.CreateGEP(k_.memory_type(spec_.a_type), spec_.a, b_.CreateAdd(b_.CreateLoad(word, of_row(firsts, i)), offset)), apart = k_.i64(TileRegisters::kBytes);
+        if (pads_) {
+          IR inside = b_.CreateICmpNE(b_.CreateAnd(b_.CreateLoad(word, of_row(seen, i)), bit), k_.i64(0));
+          from = b_.CreateSelect(inside, from, zeros()), apart = b_.CreateSelect(inside, apart, k_.i64(0));
+        }
+        k_.loop(k_.i64(0), steps, [&](IR step) {
+          IR elements = b_.CreateAlignedLoad(line, b_.CreateGEP(b_.getInt8Ty(), from, b_.CreateMul(step, apart)), llvm::Align(1));
+          b_.CreateAlignedStore(elements, r.place(k_.add(k_.mul(q, most_steps), step), i), llvm::Align(TileRegisters::kBytes));
+        });
+      });
+    });
+  }
+  // Where the window of position m would begin, and which of its places lie in the input, as bits.
+  std::pair<IR, IR> window_in_input(IR group, IR m) {
+    IR first = k_.add(k_.mul(b_.CreateUDiv(m, k_.i64(image_size_)), g_.in_image), k_.mul(group, g_.in_features)), places = k_.i64(1);
+    auto at = delinearise(k_, positions_, b_.CreateURem(m, k_.i64(image_size_)));
+    int64_t below = 1;
+    for (size_t d = g_.axes.size(); d-- > 0;) {
+      const Axis& a = g_.axes[d];
+      IR x = k_.add(k_.mul(at[d].base, a.step), k_.i64(-a.low)), seen = k_.i64(0);
+      first = k_.add(first, k_.mul(x, a.in_stride));
+      for (int64_t i = 0; i < a.window && pads_; ++i) {
+        IR inside = b_.CreateICmpULT(k_.add(x, k_.i64(i * a.dilation)), k_.i64(a.in));
+        seen = b_.CreateOr(seen, b_.CreateSelect(inside, b_.CreateShl(places, i * below), k_.i64(0)));
+      }
+      places = seen, below *= a.window;
+    }
+    return {first, places};
+  }
+  IR zeros() {
+    if (!zeros_) {
+      auto* type = llvm::ArrayType::get(b_.getInt8Ty(), TileRegisters::kBytes);
+      auto* global = new llvm::GlobalVariable(k_.module, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantAggregateZero::get(type), "zeros");
+      global->setAlignment(llvm::Align(TileRegisters::kBytes)), zeros_ = global;
+    }
+    return zeros_;
+  }
+
   KernelContext& c_;
   MatmulSpec spec_;
+  bool pads_;
+  IR zeros_ = nullptr;
 };
 
 }  // namespace
 
-bool is_channels_last(ConvolutionOp op) {
+bool has_channels_last(ConvolutionOp op) {
   auto dims = op.getDimensionNumbers();
   int64_t last = shaped(op).getRank() - 1;
   auto in_order = [](ArrayRef<int64_t> spatial) { return llvm::equal(spatial, llvm::seq<int64_t>(1, int64_t(spatial.size()) + 1)); };
-  if (last < 2 || dims.getInputBatchDimension() != 0 || dims.getInputFeatureDimension() != last || dims.getOutputBatchDimension() != 0 || dims.getOutputFeatureDimension() != last ||
-      dims.getKernelOutputFeatureDimension() != 0 || dims.getKernelInputFeatureDimension() != last || !in_order(dims.getInputSpatialDimensions()) ||
-      !in_order(dims.getKernelSpatialDimensions()) || !in_order(dims.getOutputSpatialDimensions()) || op.getBatchGroupCount() != 1)
-    return false;
-  if (!element(op).isInteger(32) || !bytes_of(op.getLhs()) || !bytes_of(op.getRhs())) return false;
-  bool pads = op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p != 0; });
-  return !pads && llvm::all_of(Geometry(op).axes, [](const Axis& a) { return a.base_dilation == 1 && !a.reversed; });
+  return last >= 2 && dims.getInputBatchDimension() == 0 && dims.getInputFeatureDimension() == last && dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == last &&
+         dims.getKernelOutputFeatureDimension() == 0 && dims.getKernelInputFeatureDimension() == last && in_order(dims.getInputSpatialDimensions()) && in_order(dims.getKernelSpatialDimensions()) &&
+         in_order(dims.getOutputSpatialDimensions()) && op.getBatchGroupCount() == 1 && llvm::all_of(Geometry(op).axes, [](const Axis& a) { return a.base_dilation == 1 && !a.reversed; });
+}
+
+bool is_channels_last(ConvolutionOp op) {
+  return op->hasAttr(kChannelsLast) || (element(op).isInteger(32) && bytes_of(op.getLhs()) && bytes_of(op.getRhs()) && !pads(op) && has_channels_last(op));
 }
 
 void emit_channels_last(KernelContext& c, ConvolutionOp op, const Geometry& g) { ChannelsLast(c, op, g).run_product(); }

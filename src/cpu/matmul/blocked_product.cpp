@@ -52,7 +52,8 @@ void BlockedProduct::choose_blocks(int64_t kc, const Limits& most) {
 
 IR BlockedProduct::panel_b(const Block& at, IR n, bool whole_block) {
   if (packs_ahead()) {  // two, which take turns from one step along K to the next
-    IR of_step = b_.CreateUDiv(b_.CreateAdd(at.n, k_.i64(nr_ - 1)), k_.i64(nr_)), step = b_.CreateUDiv(b_.CreateSub(at.k0, at.k_begin), k_.i64(kc_));
+    IR of_step = b_.CreateUDiv(b_.CreateAdd(at.n, k_.i64(nr_ - 1)), k_.i64(nr_)), begin = b_.CreateSub(at.k0, at.k_begin), step = b_.CreateUDiv(in_run(begin), k_.i64(kc_));
+    if (s_.k_run) step = b_.CreateAdd(step, k_.mul(b_.CreateUDiv(begin, k_.i64(s_.k_run)), ceil_div(s_.k_run, kc_)));
     n = k_.mul(b_.CreateAnd(b_.CreateAdd(b_.CreateUDiv(n, k_.i64(nr_)), b_.CreateMul(step, of_step)), k_.i64(1)), nr_);
   }
   return element_of_scratch(packed_b_, whole_block || packs_ahead() ? k_.mul(n, p_.height(kc_)) : k_.i64(0));
@@ -124,7 +125,8 @@ void BlockedProduct::pack_windows(Panels& p, const Block& at, IR from, IR column
 BlockedProduct::Panel BlockedProduct::next_panel(const Block& at, IR n) {
   IR next = k_.add(n, k_.i64(nr_)), behind = b_.CreateAdd(at.k0, at.k);
   IR here = b_.CreateICmpSLT(next, at.n), further = b_.CreateAnd(b_.CreateNot(here), b_.CreateICmpSLT(behind, at.k_end));
-  Panel p{b_.CreateSelect(further, k_.i64(0), next), b_.CreateSelect(further, behind, at.k0), b_.CreateSelect(further, k_.min(k_.i64(kc_), b_.CreateSub(at.k_end, behind)), at.k), nullptr};
+  IR left = s_.k_run ? b_.CreateSub(k_.i64(s_.k_run), in_run(behind)) : b_.CreateSub(at.k_end, behind);
+  Panel p{b_.CreateSelect(further, k_.i64(0), next), b_.CreateSelect(further, behind, at.k0), b_.CreateSelect(further, k_.min(k_.i64(kc_), left), at.k), nullptr};
   p.exists = is_whole_panel(at, p.n);
   return p;
 }
@@ -147,7 +149,7 @@ void BlockedProduct::write_row(const Panels& p, const Block& at, IR m, IR i, IR 
   IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), i), column = b_.CreateAdd(at.n0, n);
   auto store = [&](IR j, int lanes) {
     IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), b_.CreateInBoundsGEP(p_.type, memory, k_.add(k_.mul(i, p.nr), j)), llvm::Align(p_.bytes));
-    s_.store(at.batch, row, k_.add(column, j), sum, lanes);
+    s_.store(at.batch, row, k_.add(column, j), made_up(sum, k_.add(n, j), lanes), lanes);
   };
   IR columns = columns_of_tile(p, at, n);
   if (!s_.store_vectors) return k_.loop(k_.i64(0), columns, [&](IR j) { store(j, 1); });

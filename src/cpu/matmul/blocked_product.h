@@ -32,6 +32,8 @@ class BlockedProduct {
   virtual void step(const Block& at) = 0;
   virtual void begin_block() {}
   virtual void end_block(const Block&) {}
+  /// Sums of a row, of the block's columns from n on, as they are written.
+  virtual IR made_up(IR sums, IR /*n*/, int /*lanes*/) { return sums; }
   /// Whether the panel after the one that is multiplied is packed meanwhile.
   virtual bool packs_ahead() const = 0;
 
@@ -39,6 +41,7 @@ class BlockedProduct {
   void each_block_of_k(Block at, const std::function<void(const Block&)>& body);
 
   int64_t run() const { return s_.k_run ? s_.k_run : s_.k; }
+  IR in_run(IR k) { return s_.k_run ? b_.CreateURem(k, k_.i64(s_.k_run)) : k; }
   bool is_split() const { return s_.k > std::min(kc_, run()); }
   bool by_rows() const { return s_.by_rows(); }
   bool keeps_block() const { return is_split() || by_rows(); }

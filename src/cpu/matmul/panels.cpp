@@ -21,7 +21,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   if (kind == SplitFloats) prepare_to_split();
   if ((grid = choose_grid())) {
     mr = grid->rows * grid->down, nr = packed = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
-    registers.emplace(k, grid->rows);
+    registers.emplace(k, grid->rows, product_of_tiles());
     return;
   }
   // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
@@ -81,7 +81,7 @@ bool Panels::a_lies_in_units() const {
   if (kind == Numbers) return k_.memory_type(s_.a_type) == unit && multiplied_as(s_.a_type) == s_.a_type && !s_.a_zero;
   return kind == PairsOfBf16 ? s_.a_type.isBF16() : kind == FoursOfBytes && !flips_b();
 }
-bool Panels::flips_b() const { return kind == FoursOfBytes && is_unsigned(s_.a_type) == is_unsigned(s_.b_type); }
+bool Panels::flips_b() const { return kind == FoursOfBytes && !grid && is_unsigned(s_.a_type) == is_unsigned(s_.b_type); }
 
 IR Panels::numbers(Type from, IR base, IR offset, int lanes) {
   IR x = k_.load(from, base, offset, lanes);
@@ -186,9 +186,13 @@ IR Panels::made_up_for_flips(IR panel, IR count) {
 }
 IRs Panels::made_up_for_zero(IR panel, IR count) {
   IR all = units(count);
+  const bool is_signed = is_unsigned(s_.b_type) == flips_b();
   IRs sums = k_.loop(k_.i64(0), all, 1, IRs(vectors, llvm::Constant::getNullValue(k_.vector(unit, lanes))), [&](IR u, ArrayRef<IR> sums) {
     IRs next;
-    for (int v = 0; v < vectors; ++v) next.push_back(product(ones(), b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, k_.mul(u, nr), v), llvm::Align(4)), sums[v]));
+    for (int v = 0; v < vectors; ++v) {
+      IR column = b_.CreateAlignedLoad(k_.vector(unit, lanes), vector_at(panel, k_.mul(u, nr), v), llvm::Align(4));
+      next.push_back(is_signed ? product_of_bytes(ones(), column, sums[v]) : product_of_bytes(column, ones(), sums[v]));
+    }
     return next;
   });
   IR flips = b_.CreateTrunc(k_.mul(all, depth * added_by_flip()), b_.getInt32Ty());  // also of the zeros beyond the end of K
@@ -199,7 +203,7 @@ IRs Panels::made_up_for_zero(IR panel, IR count) {
 IR Panels::product(IR a, IR b, IR sum) {
   auto* vector = sum->getType();
   if (kind == PairsOfWords) return b_.CreateAdd(sum, product_of_words(a, b));
-  if (kind == FoursOfBytes) return product_of_bytes(a, b, sum);
+  if (kind == FoursOfBytes) return is_unsigned(s_.a_type) ? product_of_bytes(a, b, sum) : product_of_bytes(b, a, sum);
   if (kind == PairsOfBf16 && k_.target.bf16_dot == Target::Native) {
     auto* pairs = k_.vector(b_.getBFloatTy(), 2 * lanes);
     auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512 : lanes == 8 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256 : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128;
@@ -229,12 +233,11 @@ IR Panels::product_of_words(IR a, IR b) {
   auto id = count == 16 ? llvm::Intrinsic::x86_avx512_pmaddw_d_512 : count == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd : llvm::Intrinsic::x86_sse2_pmadd_wd;
   return b_.CreateIntrinsic(id, {}, {b_.CreateBitCast(a, words), b_.CreateBitCast(b, words)});
 }
-IR Panels::product_of_bytes(IR a, IR b, IR sum) {
-  if (!is_unsigned(s_.a_type)) std::swap(a, b);
+IR Panels::product_of_bytes(IR unsigned_bytes, IR signed_bytes, IR sum) {
   int count = int(llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements());
   auto id = count == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : count == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256 : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
   auto* dot = llvm::Intrinsic::getOrInsertDeclaration(&k_.module, id);
-  return b_.CreateCall(dot, {sum, b_.CreateBitCast(a, dot->getArg(1)->getType()), b_.CreateBitCast(b, dot->getArg(2)->getType())});
+  return b_.CreateCall(dot, {sum, b_.CreateBitCast(unsigned_bytes, dot->getArg(1)->getType()), b_.CreateBitCast(signed_bytes, dot->getArg(2)->getType())});
 }
 
 //===-- Packing ---------------------------------------------------------------------------------------------------===//

@@ -56,6 +56,14 @@ struct MatmulSpec {
   /// Whether tiles of as many rows, columns, never reach beyond the last one.
   bool divides_rows(int64_t rows) const { return groups != Rows && !any_m && m % rows == 0; }
   bool divides_columns(int64_t columns) const { return !any_n && n % columns == 0; }
+  /// Instead of a_offset, for tiles: packs the rows of a panel itself.
+  struct RowsOfA {
+    IR batch, k0, k;                       ///< its first element along K, how many
+    int64_t count;                         ///< of rows
+    std::function<IR(IR i)> row;           ///< of A
+    std::function<IR(IR step, IR i)> place;  ///< of the elements of a step along K in the panel
+  };
+  std::function<void(const RowsOfA&)> pack_a;
   /// Whether neighbours in that dimension are neighbours in memory.
   bool a_unit_k = false, a_unit_m = false, b_unit_n = false, b_unit_k = false;
 
@@ -116,13 +124,13 @@ class Panels {
   bool is_end = false;   ///< and whether this is it
   int64_t columns() const { return s_.n; }
   /// `count` elements along K in a panel, with the zeros at its end.
-  int64_t padded(int64_t count) const { return round_up(count, grid ? kTileDepth : depth); }
+  int64_t padded(int64_t count) const { return round_up(count, grid ? tile_depth() : depth); }
   /// Units of a row or column of a panel that has `count` elements along K.
   int64_t height(int64_t count) const { return padded(count) / depth * parts_of_element; }
 
   /// Whether A is multiplied as it lies: neither converted, nor short of what flips_b() needs.
   bool a_lies_in_units() const;
-  /// vpdpbusd multiplies unsigned by signed bytes: of two alike, those of B are packed with their highest bit flipped, which adds 128, or takes it away. Sums begin with what makes up for it.
+  /// vpdpbusd, not AMX, multiplies unsigned by signed bytes: of two alike, those of B are packed with their highest bit flipped, which adds 128, or takes it away. Sums begin with what makes up for it.
   bool flips_b() const;
   IR flipped(IR units);
   /// What sums of a panel's rows begin with then, a lane for each row and others of no meaning.
@@ -179,11 +187,11 @@ class Panels {
   void begin_tiles(IR sums, int64_t pitch, IR add);
   void multiply_step(const TilesOfA& a, IR panel, IR step, llvm::function_ref<void(int product)> between);
   void end_tiles(IR sums, int64_t pitch);
-  IR steps(IR count) { return b_.CreateUDiv(b_.CreateAdd(count, k_.i64(kTileDepth - 1)), k_.i64(kTileDepth)); }
-  IR whole_steps(IR count) { return b_.CreateUDiv(count, k_.i64(kTileDepth)); }
-  static constexpr int64_t kTileDepth = 32;
+  IR steps(IR count) { return b_.CreateUDiv(b_.CreateAdd(count, k_.i64(tile_depth() - 1)), k_.i64(tile_depth())); }
+  IR whole_steps(IR count) { return b_.CreateUDiv(count, k_.i64(tile_depth())); }
+  int64_t tile_depth() const { return TileRegisters::kRows * depth; }  ///< elements along K of a step
   int products_of_step() const;                                                              ///< of parts
-  int64_t units_of_step() const { return kTileDepth / depth * parts_of_element; }  ///< of a row or column of a panel
+  int64_t units_of_step() const { return TileRegisters::kRows * parts_of_element; }                      ///< of a row or column of a panel
   /// Where a panel of B lies, and what it is packed of: so many of its columns exist.
   struct PanelOfB {
     IR batch, n, k0, columns, panel;
@@ -204,8 +212,9 @@ class Panels {
 
  private:
   std::optional<Grid> choose_grid() const;
+  llvm::Intrinsic::ID product_of_tiles() const;
   bool splits_floats() const;
-  bool has_whole_steps() const { return k_.divides(kTileDepth, s_.k) && s_.k_unit == 1 && !s_.k_run && s_.groups != MatmulSpec::Depth; }  ///< and nothing else
+  bool has_whole_steps() const { return k_.divides(tile_depth(), s_.k) && (s_.k_unit == 1 || s_.k_unit % tile_depth() == 0) && s_.k_run % tile_depth() == 0 && s_.groups != MatmulSpec::Depth; }  ///< and nothing else
   IR row_of_tile(IR m, IR i) { return s_.divides_rows(mr) ? b_.CreateAdd(m, i) : k_.min(b_.CreateAdd(m, i), k_.i64(s_.m - 1)); }
   void each_sum(IR sums, int64_t pitch, llvm::function_ref<void(int tile, IR address)> body);
   IR place_in_tiles(IR panel, IR step, IR i, int64_t part = 0);
@@ -238,7 +247,7 @@ class Panels {
   void put(IR value, IR panel, IR index);
   void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
   IR product_of_words(IR a, IR b);
-  IR product_of_bytes(IR a, IR b, IR sum);
+  IR product_of_bytes(IR unsigned_bytes, IR signed_bytes, IR sum);
   void pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel);
 
   KernelEmitter& k_;

@@ -97,8 +97,8 @@ IR Panels::some_of_b(IR batch, IR k, IR n, IR count) {
 }
 
 void Panels::split_a(IR batch, IR m, IR k0, IR count, IR panel) {
-  IR whole = whole_steps(count), last = b_.CreateURem(count, k_.i64(kTileDepth));
-  auto element = [&](IR step, int64_t i) { return k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.i64(i))); };
+  IR whole = whole_steps(count), last = b_.CreateURem(count, k_.i64(tile_depth()));
+  auto element = [&](IR step, int64_t i) { return k_.add(k0, k_.add(k_.mul(step, tile_depth()), k_.i64(i))); };
   auto put_row = [&](IR step, IR i, IR low, IR high) {
     for (auto [part, units] : llvm::enumerate(split(low, high, watch_a_))) put(units, place_in_tiles(panel, step, i, int64_t(part)), k_.i64(0));
   };
@@ -112,7 +112,7 @@ void Panels::split_a(IR batch, IR m, IR k0, IR count, IR panel) {
     constexpr int64_t kSteps = 4;
     k_.loop(k_.i64(0), whole, kSteps, [&](IR some) {
       k_.loop(k_.i64(0), k_.i64(count), [&](IR r) {
-        k_.loop(some, k_.min(k_.add(some, k_.i64(kSteps)), whole), [&](IR step) { row(step, k_.add(first, r), s_.a_unit_k ? nullptr : k_.i64(kTileDepth)); });
+        k_.loop(some, k_.min(k_.add(some, k_.i64(kSteps)), whole), [&](IR step) { row(step, k_.add(first, r), s_.a_unit_k ? nullptr : k_.i64(tile_depth())); });
       });
     });
   };
@@ -147,7 +147,7 @@ void Panels::put_split_row(IR panel, IR step, IR u, IR v, IR low, IR high) {
 
 std::vector<std::function<void()>> Panels::pieces_of_split_b(const PanelOfB& p, IR step, IR v, IR left) {
   auto squares = std::make_shared<std::array<IRs, 2>>();
-  IR k0 = b_.CreateAdd(p.k0, k_.mul(step, kTileDepth)), n = b_.CreateAdd(p.n, k_.mul(v, kUnits));
+  IR k0 = b_.CreateAdd(p.k0, k_.mul(step, tile_depth())), n = b_.CreateAdd(p.n, k_.mul(v, kUnits));
   IR there = s_.divides_columns(nr) ? nullptr : b_.CreateSub(p.columns, k_.mul(v, kUnits));
   auto row = [=, this](int half, int u) -> IR {
     IR at = k_.i64(half * kUnits + u), k = k_.add(k0, at);
@@ -178,7 +178,7 @@ std::vector<std::function<void()>> Panels::pieces_of_split_b(const PanelOfB& p, 
 }
 
 void Panels::split_b(const PanelOfB& p, IR count) {
-  IR last = b_.CreateURem(count, k_.i64(kTileDepth));
+  IR last = b_.CreateURem(count, k_.i64(tile_depth()));
   auto pack = [&](IR step, IR left) {
     k_.loop(k_.i64(0), k_.i64(nr / kUnits), [&](IR v) {
       for (auto& piece : pieces_of_b(p, step, v, left)) piece();
@@ -194,7 +194,7 @@ void Panels::split_panel(IR floats, IR panel, IR count) {
     k_.loop(k_.i64(0), k_.i64(kUnits), [&](IR u) {
       for (int64_t v = 0; v < nr / kUnits; ++v) {
         auto row = [&](int64_t half) -> IR {
-          IR k = k_.add(k_.mul(step, kTileDepth), k_.add(u, k_.i64(half * kUnits))), exists = b_.CreateICmpSLT(k, count);
+          IR k = k_.add(k_.mul(step, tile_depth()), k_.add(u, k_.i64(half * kUnits))), exists = b_.CreateICmpSLT(k, count);
           if (is_last) k = b_.CreateSelect(exists, k, k_.i64(0));
           IR x = b_.CreateAlignedLoad(vector, b_.CreateInBoundsGEP(b_.getFloatTy(), floats, k_.add(k_.mul(k, nr), k_.i64(v * kUnits))), llvm::Align(4));
           return is_last ? b_.CreateSelect(exists, x, llvm::Constant::getNullValue(vector)) : x;
@@ -206,7 +206,7 @@ void Panels::split_panel(IR floats, IR panel, IR count) {
   };
   IR whole = whole_steps(count);
   k_.loop(k_.i64(0), whole, [&](IR step) { rows(step, false); });
-  if (!has_whole_steps()) k_.when(b_.CreateICmpSLT(k_.mul(whole, kTileDepth), count), [&] { rows(whole, true); });
+  if (!has_whole_steps()) k_.when(b_.CreateICmpSLT(k_.mul(whole, tile_depth()), count), [&] { rows(whole, true); });
 }
 
 }  // namespace cresset::cpu

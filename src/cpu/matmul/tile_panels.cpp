@@ -1,6 +1,8 @@
 // Panels for AMX: tiles of A are rows as they lie, zero where K ends, so that a product is nothing but loads of tiles and their multiplication.
 #include "cpu/matmul/panels.h"
 
+#include "llvm/IR/IntrinsicsX86.h"
+
 namespace cresset::cpu {
 
 using namespace mlir;
@@ -8,7 +10,7 @@ using namespace mlir;
 // As many sums as there are registers: 2 x 2 tiles multiply each operand twice. Few rows or columns are one tile wide. Rows are shared out equally, because
 // a multiplication takes a cycle for each row; how many a group has, or another size, is not known.
 std::optional<Panels::Grid> Panels::choose_grid() const {
-  if (!k_.target.tiles || (kind != PairsOfBf16 && kind != SplitFloats) || !s_.may_use_tiles || s_.k < kTileDepth) return std::nullopt;
+  if (!k_.target.tiles || kind == Numbers || kind == PairsOfWords || !s_.may_use_tiles || s_.k < tile_depth()) return std::nullopt;
   constexpr int64_t kSums = 4, kRows = TileRegisters::kRows;
   const bool any = s_.groups == MatmulSpec::Rows || s_.any_m;
   int64_t rows = s_.groups == MatmulSpec::Rows ? ceil_div(s_.m, s_.batch) : s_.m, down = s_.any_m ? kSums : ceil_div(rows, kRows), across = s_.any_n ? kSums : ceil_div(s_.n, kRows);
@@ -18,13 +20,20 @@ std::optional<Panels::Grid> Panels::choose_grid() const {
   return Grid{any ? kRows : ceil_div(rows, panels * down), down, across};
 }
 
+llvm::Intrinsic::ID Panels::product_of_tiles() const {
+  using namespace llvm::Intrinsic;
+  if (kind != FoursOfBytes) return x86_tdpbf16ps;
+  if (is_unsigned(s_.a_type)) return is_unsigned(s_.b_type) ? x86_tdpbuud : x86_tdpbusd;
+  return is_unsigned(s_.b_type) ? x86_tdpbsud : x86_tdpbssd;
+}
+
 Panels::TilesOfA Panels::packed_tiles(IR panel) const {
   const int64_t tile = grid->rows * TileRegisters::kBytes, part = grid->down * tile;
   return {panel, TileRegisters::kBytes, tile, part, part * parts_of_element};
 }
 // Row i of the panel, of one part of one step along K.
 IR Panels::place_in_tiles(IR panel, IR step, IR i, int64_t part) {
-  return b_.CreateInBoundsGEP(unit, panel, k_.mul(k_.add(k_.mul(k_.add(k_.mul(step, parts_of_element), k_.i64(part)), mr), i), kTileDepth / depth));
+  return b_.CreateInBoundsGEP(unit, panel, k_.mul(k_.add(k_.mul(k_.add(k_.mul(step, parts_of_element), k_.i64(part)), mr), i), TileRegisters::kRows));
 }
 
 // The parts of A and of B that are multiplied with each other, in an order in which one of them stays in its registers. Of the nine products of three parts of two numbers three are smaller than what
@@ -83,34 +92,35 @@ std::vector<std::function<void()>> Panels::pieces_of_b(const PanelOfB& p, IR ste
   if (kind == SplitFloats) return pieces_of_split_b(p, step, v, left);
   return {[=, this] {
     constexpr int kColumns = TileRegisters::kRows;
-    IR k0 = b_.CreateAdd(p.k0, k_.mul(step, kTileDepth)), n = b_.CreateAdd(p.n, k_.mul(v, kColumns)), end = k_.add(k0, k_.i64(kTileDepth));
+    IR k0 = b_.CreateAdd(p.k0, k_.mul(step, tile_depth())), n = b_.CreateAdd(p.n, k_.mul(v, kColumns)), end = k_.add(k0, k_.i64(tile_depth()));
     IRs rows;
-    for (int64_t u = 0; u < kTileDepth / depth; ++u)
+    for (int64_t u = 0; u < TileRegisters::kRows; ++u)
       rows.push_back(s_.b_unit_k ? column_of_b(p.batch, k0, k_.add(n, k_.i64(u)), kColumns) : units_of_b(p.batch, k_.add(k0, k_.i64(u * depth)), n, end, kColumns));
     if (s_.b_unit_k) k_.transpose(rows);
-    for (auto [u, row] : llvm::enumerate(rows)) put(flipped(row), p.panel, k_.add(k_.mul(k_.add(k_.mul(step, kTileDepth / depth), k_.i64(int64_t(u))), nr), k_.mul(v, kColumns)));
+    for (auto [u, row] : llvm::enumerate(rows)) put(flipped(row), p.panel, k_.add(k_.mul(k_.add(k_.mul(step, TileRegisters::kRows), k_.i64(int64_t(u))), nr), k_.mul(v, kColumns)));
   }};
 }
 
 void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
-  constexpr int64_t kUnits = kTileDepth / 2;
-  IR end = b_.CreateAdd(k0, count), whole = whole_steps(count), last = b_.CreateURem(count, k_.i64(kTileDepth));
+  constexpr int64_t kUnits = TileRegisters::kRows;
+  IR end = b_.CreateAdd(k0, count), whole = whole_steps(count), last = b_.CreateURem(count, k_.i64(tile_depth()));
   auto row_of = [&](IR i) { return row_of_tile(m, i); };
   auto place = [&](IR step, IR i) { return place_in_tiles(panel, step, i); };
+  if (s_.pack_a) return s_.pack_a({batch, k0, count, mr, row_of, place});
   auto one_by_one = [&](IR i, IR step) {
     k_.loop(k_.i64(0), k_.i64(kUnits), [&](IR u) {
-      IR k = k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.mul(u, 2))), inside = b_.CreateICmpSLT(k, end);
-      IR pair = unit_of_a(batch, row_of(i), b_.CreateSelect(inside, k, k0), end, 1);
-      put(b_.CreateSelect(inside, pair, llvm::Constant::getNullValue(unit)), place(step, i), u);
+      IR k = k_.add(k0, k_.add(k_.mul(step, tile_depth()), k_.mul(u, depth))), inside = b_.CreateICmpSLT(k, end);
+      IR elements = unit_of_a(batch, row_of(i), b_.CreateSelect(inside, k, k0), end, 1);
+      put(b_.CreateSelect(inside, elements, llvm::Constant::getNullValue(unit)), place(step, i), u);
     });
   };
-  auto element = [&](IR step, int64_t u) { return k_.add(k0, k_.add(k_.mul(step, kTileDepth), k_.i64(2 * u))); };
+  auto element = [&](IR step, int64_t u) { return k_.add(k0, k_.add(k_.mul(step, tile_depth()), k_.i64(depth * u))); };
   k_.loop(k_.i64(0), k_.i64(mr), s_.a_unit_k ? 1 : grid->rows, [&](IR i) {
     if (s_.a_unit_k)
       return k_.loop(k_.i64(0), whole, [&](IR step) { put(row_of_a(batch, row_of(i), element(step, 0), kUnits), place(step, i), k_.i64(0)); });
     auto rows_one_by_one = [&] { k_.loop(k_.i64(0), k_.i64(grid->rows), [&](IR r) { k_.loop(k_.i64(0), whole, [&](IR step) { one_by_one(k_.add(i, r), step); }); }); };
     if (!s_.a_unit_m) return rows_one_by_one();
-    // A square of pairs, transposed in registers, if as many rows are there.
+    // A square of units, transposed in registers, if as many rows are there.
     IR fits = b_.CreateICmpSLE(b_.CreateAdd(m, k_.add(i, k_.i64(kUnits))), k_.i64(s_.m));
     auto transposed = [&] {
       k_.loop(k_.i64(0), whole, [&](IR step) {
@@ -128,7 +138,7 @@ void Panels::pack_tiles_of_a(IR batch, IR m, IR k0, IR count, IR panel) {
 // The rows of a panel of B between the last element and the end of its tile.
 void Panels::zero_end(IR panel, IR count) {
   if (!grid || has_whole_steps()) return;
-  k_.loop(units(count), k_.mul(steps(count), kTileDepth / 2), [&](IR u) {
+  k_.loop(units(count), k_.mul(steps(count), TileRegisters::kRows), [&](IR u) {
     for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(unit, lanes)), panel, k_.add(k_.mul(u, nr), k_.i64(v * lanes)));
   });
 }

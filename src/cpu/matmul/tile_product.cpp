@@ -22,7 +22,7 @@ class TileProduct : public BlockedProduct {
 
   // Operands come from L2, which has room for a block of A and for some panels of B; sums leave the tiles seldom. Packing an element takes the time of so many multiply-adds.
   void plan() override {
-    c_.kernel.cost = 0.25 * (s_.groups ? 1 : s_.batch) * s_.m * s_.n * s_.k / (splits() ? 16.0 / p_.products_of_step() : 16);
+    c_.kernel.cost = 0.25 * (s_.groups ? 1 : s_.batch) * s_.m * s_.n * s_.k * p_.products_of_step() / (8.0 * p_.depth);
     constexpr int64_t kBytesOfBlock = 1024 * 1024, kColumns = 960, kColumnsOfWindows = 256;
     const int64_t panel = (splits() ? 32 : 64) * 1024;
     int64_t kc = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1)), rows = std::max(kBytesOfBlock / (p_.height(kc) * p_.bytes), mr_);
@@ -34,10 +34,24 @@ class TileProduct : public BlockedProduct {
     packed_b_ = reserve((packs_windows_of_block() ? nb_ : packs_ahead() ? 2 * nr_ : nr_) * p_.height(kc_));
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : 2 * mr_ * nr_);
+    made_up_ = reserve(p_.makes_up_for_zero() ? round_up(nb_, nr_) : 0);
     if (splits()) reserve_plain();
     for (IR* state : {&written_m_, &written_n_, &written_rows_, &turn_}) *state = k_.alloca_in_entry(b_.getInt64Ty(), 1);
     written_ = k_.alloca_in_entry(b_.getPtrTy(), 1);
     b_.CreateStore(k_.i64(0), turn_);
+  }
+  // What makes up for A's zero, for each column of the block, of all blocks of K so far.
+  IR made_up_for_columns(IR n) { return element_of_scratch(made_up_, n); }
+  IR made_up(IR sums, IR n, int lanes) override {
+    if (!p_.makes_up_for_zero()) return sums;
+    return k_.plus(sums, b_.CreateAlignedLoad(k_.vector(p_.type, lanes), made_up_for_columns(n), llvm::Align(4)));
+  }
+  void make_up_for_zero(const Block& at, IR n, IR panel) {
+    for (auto [v, sums] : llvm::enumerate(p_.made_up_for_zero(panel, at.k))) {
+      IR place = made_up_for_columns(k_.add(n, k_.i64(int64_t(v) * p_.lanes))), before = b_.CreateAlignedLoad(sums->getType(), place, llvm::Align(4));
+      IR is_first = b_.CreateICmpEQ(at.k0, at.k_begin);
+      b_.CreateAlignedStore(b_.CreateSelect(is_first, sums, k_.plus(sums, before)), place, llvm::Align(4));
+    }
   }
   void begin_block() override {
     if (splits()) p_.watch_numbers();
@@ -72,9 +86,10 @@ class TileProduct : public BlockedProduct {
           next = next_panel(at, n), next.exists = b_.CreateAnd(next.exists, packs_all);
           done = b_.CreateSelect(b_.CreateAnd(is_packed(at, n), packs_all), p_.whole_steps(at.k), done);
         }
-        IR from = k_.mul(done, Panels::kTileDepth), panel = b_.CreateInBoundsGEP(p_.unit, panel_b(at, n), k_.mul(done, p_.units_of_step() * nr_));
+        IR from = k_.mul(done, p_.tile_depth()), panel = b_.CreateInBoundsGEP(p_.unit, panel_b(at, n), k_.mul(done, p_.units_of_step() * nr_));
         p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns, b_.CreateAdd(at.k0, from), b_.CreateSub(at.k, from), [&](IR) { return panel; });
       }
+      if (p_.makes_up_for_zero()) make_up_for_zero(at, n, panel_b(at, n));
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { tile(at, m, n, tiles, next); });
     });
   }
@@ -125,7 +140,7 @@ class TileProduct : public BlockedProduct {
   // Its share of what the next vector will be packed of, by each step: even shares, because tiles wait for lines that come from memory in bursts.
   void ask_for(const Block& at, const Panel& next, IR tile, IR tiles, IR vector, IR step) {
     const int64_t line = 64 / element_bytes(s_.b_type), run = s_.b_unit_k ? ceil_div(kc_, line) : 1, lines = TileRegisters::kRows * ceil_div(kc_, line);
-    const int64_t steps = ceil_div(kc_, Panels::kTileDepth), share = ceil_div(lines, steps * std::max<int64_t>(mc_ / mr_ / vectors(), 1));
+    const int64_t steps = ceil_div(kc_, p_.tile_depth()), share = ceil_div(lines, steps * std::max<int64_t>(mc_ / mr_ / vectors(), 1));
     IR first_tile = b_.CreateUDiv(k_.add(b_.CreateMul(vector, tiles), k_.i64(vectors() - 1)), k_.i64(vectors()));
     IR first = k_.mul(b_.CreateAdd(k_.mul(b_.CreateSub(tile, first_tile), steps), step), share);
     k_.repeat(share, [&](IR i) {
@@ -148,7 +163,7 @@ class TileProduct : public BlockedProduct {
   // Of what belongs to no group K is empty: there are no steps to write it in.
   bool defers() const { return !by_rows() && !s_.groups; }
   // All of them within the steps of the last, smallest block of K.
-  int64_t rows_of_step() const { return ceil_div(mr_, ceil_div(run() - (ceil_div(run(), kc_) - 1) * kc_, Panels::kTileDepth)); }
+  int64_t rows_of_step() const { return ceil_div(mr_, ceil_div(run() - (ceil_div(run(), kc_) - 1) * kc_, p_.tile_depth())); }
   void write_rows(const Block& at, IR first, int64_t count) {
     IR m = b_.CreateLoad(b_.getInt64Ty(), written_m_), n = b_.CreateLoad(b_.getInt64Ty(), written_n_), rows = b_.CreateLoad(b_.getInt64Ty(), written_rows_), memory = b_.CreateLoad(b_.getPtrTy(), written_);
     k_.loop(first, k_.min(k_.add(first, k_.i64(count)), rows), [&](IR i) { write_row(p_, at, m, i, n, memory); });
@@ -181,6 +196,7 @@ class TileProduct : public BlockedProduct {
     });
   }
 
+  int64_t made_up_ = 0;  // a place in scratch
   MatmulSpec plain_spec_;
   std::optional<Panels> plain_;
   int64_t own_sums_ = 0, floats_ = 0, plain_a_ = 0, plain_b_ = 0;  // places in scratch

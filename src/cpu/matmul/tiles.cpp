@@ -1,6 +1,5 @@
 #include "cpu/matmul/tiles.h"
 
-#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
 
 namespace cresset::cpu {
@@ -43,22 +42,43 @@ void TileRegisters::store(int tile, IR address, int64_t pitch) {
 }
 
 void TileRegisters::multiply(int sum, int left, int right) {
-  if (!emulated()) return void(b_.CreateIntrinsic(llvm::Intrinsic::x86_tdpbf16ps, llvm::ArrayRef<llvm::Type*>(), {b_.getInt8(sum), b_.getInt8(left), b_.getInt8(right)}));
-  auto* floats = k_.vector(b_.getFloatTy(), kBytes / 4);
-  auto low = [&](IR pairs) { return b_.CreateBitCast(b_.CreateShl(pairs, llvm::ConstantInt::get(words(), 16)), floats); };
-  auto high = [&](IR pairs) { return b_.CreateBitCast(b_.CreateAnd(pairs, llvm::ConstantInt::get(words(), 0xffff0000u)), floats); };
-  // As the machine sums: the first ones of pairs, the second ones, then both are added to what there is.
+  if (!emulated()) return void(b_.CreateIntrinsic(product_, llvm::ArrayRef<llvm::Type*>(), {b_.getInt8(sum), b_.getInt8(left), b_.getInt8(right)}));
   k_.loop(k_.i64(0), k_.i64(rows(left)), [&](IR i) {
-    IR none = llvm::Constant::getNullValue(floats);
-    IRs sums = k_.loop(k_.i64(0), k_.i64(kRows), 1, {none, none}, [&](IR k, llvm::ArrayRef<IR> carried) {
-      IR a = k_.splat(b_.CreateLoad(b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), row(left, i), k)), kBytes / 4);
-      IR b = b_.CreateAlignedLoad(words(), row(right, k), llvm::Align(64));
-      return IRs{b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {low(a), low(b), carried[0]}),
-                 b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {floats}, {high(a), high(b), carried[1]})};
-    });
-    IR total = b_.CreateFAdd(b_.CreateAlignedLoad(floats, row(sum, i), llvm::Align(64)), b_.CreateFAdd(sums[0], sums[1]));
-    b_.CreateAlignedStore(total, row(sum, i), llvm::Align(64));
+    IR place = row(sum, i);
+    b_.CreateAlignedStore(multiplied_row(left, right, i, b_.CreateAlignedLoad(words(), place, llvm::Align(64))), place, llvm::Align(64));
   });
+}
+// The sums of row i, as bits, and what is added to them.
+IR TileRegisters::multiplied_row(int left, int right, IR i, IR sums) {
+  using namespace llvm;
+  auto splat = [&](uint32_t x) { return ConstantInt::get(words(), x); };
+  auto each_unit = [&](ArrayRef<IR> first, function_ref<IRs(IR a, IR b, ArrayRef<IR> sums)> body) {
+    return k_.loop(k_.i64(0), k_.i64(kRows), 1, first, [&](IR k, ArrayRef<IR> carried) {
+      IR a = k_.splat(b_.CreateLoad(b_.getInt32Ty(), b_.CreateInBoundsGEP(b_.getInt32Ty(), row(left, i), k)), kBytes / 4);
+      return body(a, b_.CreateAlignedLoad(words(), row(right, k), Align(64)), carried);
+    });
+  };
+  if (product_ != Intrinsic::x86_tdpbf16ps) {
+    const bool signed_a = product_ == Intrinsic::x86_tdpbssd || product_ == Intrinsic::x86_tdpbsud, signed_b = product_ == Intrinsic::x86_tdpbssd || product_ == Intrinsic::x86_tdpbusd;
+    auto byte = [&](IR x, uint32_t d, bool is_signed) {
+      x = b_.CreateShl(x, splat(24 - 8 * d));
+      return is_signed ? b_.CreateAShr(x, splat(24)) : b_.CreateLShr(x, splat(24));
+    };
+    return each_unit({sums}, [&](IR a, IR b, ArrayRef<IR> carried) -> IRs {
+      IR sum = carried[0];
+      for (uint32_t d = 0; d < 4; ++d) sum = b_.CreateAdd(sum, b_.CreateMul(byte(a, d, signed_a), byte(b, d, signed_b)));
+      return {sum};
+    })[0];
+  }
+  // As the machine sums: the first ones of pairs, the second ones, then both are added to what there is.
+  auto* floats = k_.vector(b_.getFloatTy(), kBytes / 4);
+  auto low = [&](IR pairs) { return b_.CreateBitCast(b_.CreateShl(pairs, splat(16)), floats); };
+  auto high = [&](IR pairs) { return b_.CreateBitCast(b_.CreateAnd(pairs, splat(0xffff0000u)), floats); };
+  IR none = Constant::getNullValue(floats);
+  IRs both = each_unit({none, none}, [&](IR a, IR b, ArrayRef<IR> carried) -> IRs {
+    return {b_.CreateIntrinsic(Intrinsic::fmuladd, {floats}, {low(a), low(b), carried[0]}), b_.CreateIntrinsic(Intrinsic::fmuladd, {floats}, {high(a), high(b), carried[1]})};
+  });
+  return b_.CreateBitCast(b_.CreateFAdd(b_.CreateBitCast(sums, floats), b_.CreateFAdd(both[0], both[1])), words());
 }
 
 }  // namespace cresset::cpu

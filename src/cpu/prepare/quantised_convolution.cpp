@@ -1,8 +1,8 @@
 #include "cpu/emit/types.h"
+#include "cpu/prepare/channels_last.h"
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/quantised_operand.h"
 #include "cpu/prepare/rewrite.h"
-#include "cpu/prepare/sink_transposes.h"
 
 namespace cresset::cpu {
 
@@ -29,20 +29,11 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     bool fours = !is_depthwise(op);
     image = padded(image, dims.getInputSpatialDimensions(), padding, dims.getInputFeatureDimension(), fours, zero, r);
     kernel = padded(kernel, dims.getKernelSpatialDimensions(), none, dims.getKernelInputFeatureDimension(), fours, 0, r);
-    image = to_last(image, dims.getInputBatchDimension(), dims.getInputSpatialDimensions(), dims.getInputFeatureDimension(), r);
-    kernel = to_last(kernel, dims.getKernelOutputFeatureDimension(), dims.getKernelSpatialDimensions(), dims.getKernelInputFeatureDimension(), r);
-
-    SmallVector<int64_t> shape{shaped(image).getDimSize(0)};
-    for (int64_t d : dims.getOutputSpatialDimensions()) shape.push_back(shaped(op).getDimSize(d));
-    shape.push_back(shaped(kernel).getDimSize(0));
-    auto type = RankedTensorType::get(shape, r.getI32Type());
-    Value result = is_depthwise(op) ? sum_of_places(op, image, kernel, zero, type, r) : product(op, zero ? less(image, zero, r) : converted(image, r.getI32Type(), r), kernel, type, r);
+    image = image_with_channels_last(op, image, r), kernel = kernel_with_channels_last(op, kernel, r);
+    Value result = is_depthwise(op) ? sum_of_places(op, image, kernel, zero, r) : product(op, zero ? less(image, zero, r) : converted(image, r.getI32Type(), r), kernel, r);
     result = converted(result, element(op), r);
     for (Spread* scale : {&x->scale, &w->scale}) result = MulOp::create(r, loc, result, of_features(*scale, shaped(result), r));
-    SmallVector<int64_t> back(last + 1);
-    back[dims.getOutputBatchDimension()] = 0, back[dims.getOutputFeatureDimension()] = last;
-    for (auto [i, d] : llvm::enumerate(dims.getOutputSpatialDimensions())) back[d] = int64_t(i) + 1;
-    r.replaceOp(op, sinking_transpose(r, result, back));
+    r.replaceOp(op, as_result_of(op, result, r));
     return success();
   }
 
@@ -82,21 +73,14 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     return converted(AddOp::create(r, bytes.getLoc(), wide, constant(shaped(wide), by, r)), to, r);
   }
   // In i32.
-  static Value product(ConvolutionOp op, Value image, Value kernel, RankedTensorType type, PatternRewriter& r) {
-    int64_t last = type.getRank() - 1;
-    auto spatial = llvm::to_vector(llvm::seq<int64_t>(1, last));
-    auto made = cast<ConvolutionOp>(r.clone(*op));
-    made->setOperands({image, converted(kernel, r.getI32Type(), r)});
-    made->moveBefore(op);
-    made.setDimensionNumbersAttr(ConvDimensionNumbersAttr::get(r.getContext(), 0, last, spatial, last, 0, spatial, 0, last, spatial));
-    made.removePaddingAttr();
-    made->getResult(0).setType(type);
-    return made;
+  static Value product(ConvolutionOp op, Value image, Value kernel, PatternRewriter& r) {
+    kernel = converted(kernel, r.getI32Type(), r);
+    return convolution_with_channels_last(op, image, kernel, r.getI32Type(), r);
   }
   // Of windows within one channel, place after place: element-wise, with vectors along the channels. In f32, of which machines multiply and add more than of i32, and exactly.
-  static Value sum_of_places(ConvolutionOp op, Value image, Value kernel, int64_t zero, RankedTensorType type, PatternRewriter& r) {
+  static Value sum_of_places(ConvolutionOp op, Value image, Value kernel, int64_t zero, PatternRewriter& r) {
     Location loc = op.getLoc();
-    type = type.clone(r.getF32Type());
+    auto type = type_with_channels_last(op, shaped(kernel).getDimSize(0), r.getF32Type());
     const int64_t rank = type.getRank(), features = type.getShape().back(), count = shaped(kernel).getNumElements() / features;
     // Weights [place, feature].
     Value weights = ReshapeOp::create(r, loc, RankedTensorType::get({features, count}, element(kernel)), kernel);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cpu/emit/element.h"
+#include "cpu/prepare/channels_last.h"
 #include "cpu/prepare/empty.h"
 #include "cpu/fusion.h"
 #include "cpu/prepare/join_products.h"
@@ -654,7 +655,7 @@ int64_t first_wanted(SortOp op) {
 
 }  // namespace
 
-void simplify(ModuleOp module) {
+void simplify(ModuleOp module, bool tiles) {
   MLIRContext* context = module.getContext();
   RewritePatternSet rules(context);
   auto rule = [&]<class Op>(Value (*apply)(Op, PatternRewriter&)) { rules.add<Rule<Op>>(context, apply); };
@@ -704,6 +705,10 @@ void simplify(ModuleOp module) {
     merge();
     // What lies behind a barrier has not been merged with what is in front of it, and is computed again.
     if (drop_barriers(function)) (void)applyPatternsGreedily(function, frozen, config);
+    if (tiles && use_channels_last(function)) {
+      (void)applyPatternsGreedily(function, frozen, config);
+      merge();
+    }
     if (join_products(function)) merge();
     function.walk([](ExpOp op) {
       if (is_at_most_zero(op.getOperand())) op->setAttr(kAtMostZero, UnitAttr::get(op.getContext()));

@@ -5,6 +5,7 @@
 
 namespace cresset::cpu {
 
-void simplify(mlir::ModuleOp module);
+/// `tiles`: the target multiplies tiles of bf16, for which convolutions get their channels last.
+void simplify(mlir::ModuleOp module, bool tiles = false);
 
 }  // namespace cresset::cpu

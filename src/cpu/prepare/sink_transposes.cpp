@@ -34,9 +34,15 @@ struct Behind {
     if (shaped(v).getRank() == 0) return v;
     if (auto number = splat(v)) return ConstantOp::create(r, v.getLoc(), cast<ElementsAttr>(Attribute(number.resizeSplat(type(v)))));
     auto broadcast = v.getDefiningOp<BroadcastInDimOp>();
-    if (!broadcast) return {};
+    if (!broadcast) return transposed_anyway(v);
     SmallVector<int64_t> dims = llvm::map_to_vector(broadcast.getBroadcastDimensions(), [&](int64_t d) { return permutation[d]; });
     return BroadcastInDimOp::create(r, v.getLoc(), type(v), broadcast.getOperand(), dims);
+  }
+  // What somebody else makes of it.
+  Value transposed_anyway(Value v) const {
+    auto inverse = moved(llvm::to_vector(llvm::seq<int64_t>(0, int64_t(permutation.size()))));
+    auto is_so = [&](Operation* user) { return isa<TransposeOp>(user) && cast<TransposeOp>(user).getPermutation() == ArrayRef<int64_t>(inverse); };
+    return llvm::any_of(v.getUsers(), is_so) ? TransposeOp::create(r, v.getLoc(), v, inverse) : Value();
   }
   // The operation on what is behind the operands, and transposed afterwards.
   LogicalResult redo(Operation* op, ArrayRef<Value> operands, function_ref<void(Operation*)> change = {}) const {
@@ -75,6 +81,8 @@ struct SinkTranspose final : RewritePattern {
 };
 
 }  // namespace
+
+bool sinks_past(Operation* op) { return is_elementwise(op) || isa<SliceOp, PadOp, ConcatenateOp>(op); }
 
 Value sinking_transpose(OpBuilder& b, Value v, ArrayRef<int64_t> permutation) {
   auto transpose = TransposeOp::create(b, v.getLoc(), v, permutation);

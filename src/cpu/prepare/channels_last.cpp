@@ -1,0 +1,151 @@
+#include "cpu/prepare/channels_last.h"
+
+#include "cpu/convolution/convolution.h"
+#include "cpu/emit/element.h"
+#include "cpu/prepare/rewrite.h"
+#include "cpu/prepare/sink_transposes.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace cresset::cpu {
+
+using namespace mlir;
+using namespace mlir::stablehlo;
+namespace {
+
+Value to_last(Value v, int64_t first, ArrayRef<int64_t> spatial, int64_t last, OpBuilder& b) {
+  SmallVector<int64_t> order{first};
+  llvm::append_range(order, spatial);
+  order.push_back(last);
+  return llvm::is_sorted(order) ? v : Value(TransposeOp::create(b, v.getLoc(), v, order));
+}
+
+}  // namespace
+
+Value image_with_channels_last(ConvolutionOp op, Value image, OpBuilder& b) {
+  auto dims = op.getDimensionNumbers();
+  return to_last(image, dims.getInputBatchDimension(), dims.getInputSpatialDimensions(), dims.getInputFeatureDimension(), b);
+}
+Value kernel_with_channels_last(ConvolutionOp op, Value kernel, OpBuilder& b) {
+  auto dims = op.getDimensionNumbers();
+  return to_last(kernel, dims.getKernelOutputFeatureDimension(), dims.getKernelSpatialDimensions(), dims.getKernelInputFeatureDimension(), b);
+}
+RankedTensorType type_with_channels_last(ConvolutionOp op, int64_t features, Type type) {
+  auto dims = op.getDimensionNumbers();
+  SmallVector<int64_t> shape{shaped(op).getDimSize(dims.getOutputBatchDimension())};
+  for (int64_t d : dims.getOutputSpatialDimensions()) shape.push_back(shaped(op).getDimSize(d));
+  shape.push_back(features);
+  return RankedTensorType::get(shape, type);
+}
+ConvolutionOp convolution_with_channels_last(ConvolutionOp op, Value image, Value kernel, Type type, OpBuilder& b) {
+  const int64_t last = shaped(op).getRank() - 1;
+  auto spatial = llvm::to_vector(llvm::seq<int64_t>(1, last));
+  auto made = cast<ConvolutionOp>(b.clone(*op));
+  made->setOperands({image, kernel});
+  made.setDimensionNumbersAttr(ConvDimensionNumbersAttr::get(b.getContext(), 0, last, spatial, last, 0, spatial, 0, last, spatial));
+  made.removePaddingAttr();
+  made->getResult(0).setType(type_with_channels_last(op, shaped(kernel).getDimSize(0), type));
+  return made;
+}
+Value as_result_of(ConvolutionOp op, Value result, OpBuilder& b) {
+  auto dims = op.getDimensionNumbers();
+  SmallVector<int64_t> back(shaped(result).getRank());
+  back[dims.getOutputBatchDimension()] = 0, back[dims.getOutputFeatureDimension()] = shaped(result).getRank() - 1;
+  for (auto [i, d] : llvm::enumerate(dims.getOutputSpatialDimensions())) back[d] = int64_t(i) + 1;
+  return llvm::is_sorted(back) ? result : sinking_transpose(b, result, back);
+}
+
+namespace {
+
+// Which convolutions gain. Connected ones, between which transposes sink (sink_transposes.h), share what is transposed around all of them.
+class Chooser {
+ public:
+  explicit Chooser(func::FuncOp function) : function_(function) {}
+
+  SmallVector<ConvolutionOp> chosen() {
+    SmallVector<ConvolutionOp> all;
+    function_.walk([&](ConvolutionOp op) {
+      if (!gains(op)) return;
+      all.push_back(op), connected_.insert(op);
+      if (Operation*& first = readers_[op.getLhs()]) connected_.unionSets(first, op);
+      else first = op;
+    });
+    if (all.empty()) return all;
+    for (Operation& op : function_.getBody().front()) visit(&op);
+    llvm::DenseMap<Operation*, double> seconds;
+    for (auto [op, s] : seconds_) seconds[connected_.getLeaderValue(op)] += s;
+    llvm::erase_if(all, [&](ConvolutionOp op) { return seconds[connected_.getLeaderValue(op)] <= 0; });
+    return all;
+  }
+
+ private:
+  // Two threads of an Emerald Rapids: what windows cost that are packed from planes, and transposes, which are read and written.
+  static constexpr double kGain = 1e-12, kSecondsPerByte = 2e-10;  // for each multiply-add
+
+  static bool gains(ConvolutionOp op) {
+    auto dims = op.getDimensionNumbers();
+    auto kernel = shaped(op.getRhs());
+    int64_t channels = kernel.getDimSize(dims.getKernelInputFeatureDimension()), features = kernel.getDimSize(dims.getKernelOutputFeatureDimension());
+    bool bf16 = element(op).isBF16() && element(op.getLhs()).isBF16() && element(op.getRhs()).isBF16();
+    bool plain = op.getFeatureGroupCount() == 1 && op.getBatchGroupCount() == 1 && all_ones(op.getLhsDilation()) && !(op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true));
+    return bf16 && plain && shaped(op).getRank() >= 3 && shaped(op).getNumElements() > 0 && channels > 0 && channels % kFeaturesOfStep == 0 && kernel.getNumElements() / channels / features <= kMostPlacesOfWindow;
+  }
+  static bool moves_channels(ConvolutionOp op) {
+    return op.getDimensionNumbers().getInputFeatureDimension() != shaped(op).getRank() - 1 || op.getDimensionNumbers().getOutputFeatureDimension() != shaped(op).getRank() - 1;
+  }
+  static double seconds_to_transpose(Value v) { return kSecondsPerByte * double(shaped(v).getNumElements()) * 2; }
+
+  // Values that are transposed behind, or will be: each is one of the convolutions that it is connected with.
+  void visit(Operation* op) {
+    if (connected_.contains(op)) {
+      auto convolution = cast<ConvolutionOp>(op);
+      Value x = convolution.getLhs();
+      seconds_[op] += kGain * double(shaped(convolution).getNumElements()) * double(shaped(convolution.getRhs()).getNumElements()) / double(shaped(convolution.getRhs()).getDimSize(convolution.getDimensionNumbers().getKernelOutputFeatureDimension()));
+      if (!moves_channels(convolution)) return;
+      if (auto it = behind_.find(x); it != behind_.end()) connected_.unionSets(op, it->second);
+      else if (readers_[x] == op) seconds_[op] -= seconds_to_transpose(x);
+      behind_[op->getResult(0)] = op;
+    } else if (Operation* carried = carries(op)) {
+      behind_[op->getResult(0)] = carried;
+    } else if (!isa<ReduceOp>(op)) {  // which takes any order
+      for (Value v : op->getOperands())
+        if (auto it = behind_.find(v); it != behind_.end() && returned_.insert(v).second) seconds_[it->second] -= seconds_to_transpose(v);
+    }
+  }
+  // Whether transposes sink past it; then its operands' convolutions are connected.
+  Operation* carries(Operation* op) {
+    if (op->getNumResults() != 1 || !sinks_past(op)) return nullptr;
+    SmallVector<Operation*> found;
+    for (Value v : op->getOperands()) {
+      if (auto it = behind_.find(v); it != behind_.end()) found.push_back(it->second);
+      else if (shaped(v).getRank() == 0 || splat(v) || v.getDefiningOp<BroadcastInDimOp>()) continue;
+      else if (auto reader = readers_.find(v); reader != readers_.end() && moves_channels(cast<ConvolutionOp>(reader->second))) found.push_back(reader->second);
+      else return nullptr;
+    }
+    if (found.empty() || llvm::none_of(op->getOperands(), [&](Value v) { return behind_.contains(v); })) return nullptr;
+    for (Operation* other : found) connected_.unionSets(found.front(), other);
+    return found.front();
+  }
+
+  func::FuncOp function_;
+  llvm::EquivalenceClasses<Operation*> connected_;
+  llvm::DenseMap<Value, Operation*> readers_, behind_;  // the first convolution that reads a value, one that a value comes from
+  llvm::DenseMap<Operation*, double> seconds_;
+  llvm::DenseSet<Value> returned_;  // that are transposed back
+};
+
+}  // namespace
+
+bool use_channels_last(func::FuncOp function) {
+  auto chosen = Chooser(function).chosen();
+  for (ConvolutionOp op : chosen) {
+    OpBuilder b(op);
+    auto made = convolution_with_channels_last(op, image_with_channels_last(op, op.getLhs(), b), kernel_with_channels_last(op, op.getRhs(), b), element(op), b);
+    made->setAttr(kChannelsLast, b.getUnitAttr());
+    if (op.getPadding()) made.setPaddingAttr(*op.getPadding());
+    op.replaceAllUsesWith(as_result_of(op, made, b));
+    op.erase();
+  }
+  return !chosen.empty();
+}
+
+}  // namespace cresset::cpu
