@@ -2,6 +2,7 @@
 
 #include "cpu/convolution/convolution.h"
 #include "cpu/emit/element.h"
+#include "cpu/matmul/tiles.h"
 #include "cpu/prepare/rewrite.h"
 #include "cpu/prepare/sink_transposes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -78,8 +79,9 @@ class Chooser {
   }
 
  private:
-  // Two threads of an Emerald Rapids: what windows cost that are packed from planes, and transposes, which are read and written.
-  static constexpr double kGain = 1e-12, kSecondsPerByte = 2e-10;  // for each multiply-add
+  // Two threads of an Emerald Rapids: what a convolution gains for each multiply-add, and one whose rows fill no vector; what a byte costs that is transposed, by what else makes or reads it, and one
+  // of weights that are transposed once and compared in every call.
+  static constexpr double kGain = 2.5e-13, kGainOfShortRows = 5e-13, kSecondsPerByte = 2e-10, kSecondsPerByteOfWeights = 1e-10;
 
   static bool gains(ConvolutionOp op) {
     auto dims = op.getDimensionNumbers();
@@ -92,15 +94,24 @@ class Chooser {
   static bool moves_channels(ConvolutionOp op) {
     return op.getDimensionNumbers().getInputFeatureDimension() != shaped(op).getRank() - 1 || op.getDimensionNumbers().getOutputFeatureDimension() != shaped(op).getRank() - 1;
   }
-  static double seconds_to_transpose(Value v) { return kSecondsPerByte * double(shaped(v).getNumElements()) * 2; }
+  static double bytes_of(Value v) { return double(shaped(v).getNumElements()) * 2; }
+  static double seconds_to_transpose(Value v) { return kSecondsPerByte * bytes_of(v); }
+  static double gain_of(ConvolutionOp op) {
+    auto dims = op.getDimensionNumbers();
+    auto kernel = shaped(op.getRhs());
+    double terms = double(kernel.getNumElements()) / double(kernel.getDimSize(dims.getKernelOutputFeatureDimension()));
+    bool has_windows = terms > double(kernel.getDimSize(dims.getKernelInputFeatureDimension()));
+    double gain = shaped(op).getDimSize(dims.getOutputSpatialDimensions().back()) < TileRegisters::kRows ? kGainOfShortRows : kGain;
+    return gain * double(shaped(op).getNumElements()) * terms - (has_windows ? kSecondsPerByteOfWeights * bytes_of(op.getRhs()) : 0);
+  }
 
   // Values that are transposed behind, or will be: each is one of the convolutions that it is connected with.
   void visit(Operation* op) {
     if (connected_.contains(op)) {
       auto convolution = cast<ConvolutionOp>(op);
       Value x = convolution.getLhs();
-      seconds_[op] += kGain * double(shaped(convolution).getNumElements()) * double(shaped(convolution.getRhs()).getNumElements()) / double(shaped(convolution.getRhs()).getDimSize(convolution.getDimensionNumbers().getKernelOutputFeatureDimension()));
-      if (!moves_channels(convolution)) return;
+      if (!moves_channels(convolution)) return void(seconds_[op] += 1);  // which costs nothing
+      seconds_[op] += gain_of(convolution);
       if (auto it = behind_.find(x); it != behind_.end()) connected_.unionSets(op, it->second);
       else if (readers_[x] == op) seconds_[op] -= seconds_to_transpose(x);
       behind_[op->getResult(0)] = op;
