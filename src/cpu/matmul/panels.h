@@ -198,6 +198,8 @@ class Panels {
   };
   /// The parts of a panel of f32s.
   void split_panel(IR floats, IR panel, IR count);
+  /// Whether that is the `v`-th share of a step's rows, because neighbours in N are neighbours in memory: lines are read once.
+  bool packs_rows() const { return kind != SplitFloats && !s_.b_unit_k; }
   /// What packs 16 columns of one step of a panel, the `v`-th ones, in turn, with about as much work each. Of the elements along K from there on `left` exist, or all if that is null.
   std::vector<std::function<void()>> pieces_of_b(const PanelOfB& p, IR step, IR v, IR left = nullptr);
   /// Of SplitFloats: whether numbers that were packed since watch_numbers() are not the sums of their parts, as one is infinite, or all those of A, or of B, are tiny.

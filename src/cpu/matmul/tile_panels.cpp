@@ -90,14 +90,19 @@ void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int6
 
 std::vector<std::function<void()>> Panels::pieces_of_b(const PanelOfB& p, IR step, IR v, IR left) {
   if (kind == SplitFloats) return pieces_of_split_b(p, step, v, left);
+  constexpr int kUnits = TileRegisters::kRows;
+  IR first = k_.mul(step, kUnits), k0 = b_.CreateAdd(p.k0, k_.mul(step, tile_depth()));
+  if (packs_rows()) return {[=, this] {
+    for (int64_t u = 0; u < kUnits / grid->across; ++u) {
+      IR row = k_.add(k_.mul(v, kUnits / grid->across), k_.i64(u));
+      whole_row_of_b(p.batch, p.n, k_.add(k0, k_.mul(row, depth)), k_.add(k0, k_.i64(tile_depth())), b_.CreateInBoundsGEP(unit, p.panel, k_.mul(b_.CreateAdd(first, row), nr)));
+    }
+  }};
   return {[=, this] {
-    constexpr int kColumns = TileRegisters::kRows;
-    IR k0 = b_.CreateAdd(p.k0, k_.mul(step, tile_depth())), n = b_.CreateAdd(p.n, k_.mul(v, kColumns)), end = k_.add(k0, k_.i64(tile_depth()));
     IRs rows;
-    for (int64_t u = 0; u < TileRegisters::kRows; ++u)
-      rows.push_back(s_.b_unit_k ? column_of_b(p.batch, k0, k_.add(n, k_.i64(u)), kColumns) : units_of_b(p.batch, k_.add(k0, k_.i64(u * depth)), n, end, kColumns));
-    if (s_.b_unit_k) k_.transpose(rows);
-    for (auto [u, row] : llvm::enumerate(rows)) put(flipped(row), p.panel, k_.add(k_.mul(k_.add(k_.mul(step, TileRegisters::kRows), k_.i64(int64_t(u))), nr), k_.mul(v, kColumns)));
+    for (int64_t u = 0; u < kUnits; ++u) rows.push_back(column_of_b(p.batch, k0, k_.add(p.n, k_.add(k_.mul(v, kUnits), k_.i64(u))), kUnits));
+    k_.transpose(rows);
+    for (auto [u, row] : llvm::enumerate(rows)) put(row, p.panel, k_.add(k_.mul(k_.add(first, k_.i64(int64_t(u))), nr), k_.mul(v, kUnits)));
   }};
 }
 

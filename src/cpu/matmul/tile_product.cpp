@@ -139,14 +139,20 @@ class TileProduct : public BlockedProduct {
   }
   // Its share of what the next vector will be packed of, by each step: even shares, because tiles wait for lines that come from memory in bursts.
   void ask_for(const Block& at, const Panel& next, IR tile, IR tiles, IR vector, IR step) {
-    const int64_t line = 64 / element_bytes(s_.b_type), run = s_.b_unit_k ? ceil_div(kc_, line) : 1, lines = TileRegisters::kRows * ceil_div(kc_, line);
+    const int64_t line = 64 / element_bytes(s_.b_type), run = s_.b_unit_k ? ceil_div(kc_, line) : p_.packs_rows() ? ceil_div(nr_, line) : 1;
+    const int64_t rows = p_.tile_depth() / vectors(), lines = p_.packs_rows() ? ceil_div(kc_, vectors()) * run : TileRegisters::kRows * ceil_div(kc_, line);
     const int64_t steps = ceil_div(kc_, p_.tile_depth()), share = ceil_div(lines, steps * std::max<int64_t>(mc_ / mr_ / vectors(), 1));
     IR first_tile = b_.CreateUDiv(k_.add(b_.CreateMul(vector, tiles), k_.i64(vectors() - 1)), k_.i64(vectors()));
     IR first = k_.mul(b_.CreateAdd(k_.mul(b_.CreateSub(tile, first_tile), steps), step), share);
     k_.repeat(share, [&](IR i) {
-      IR l = k_.min(b_.CreateAdd(first, i), k_.i64(lines - 1)), column = k_.mul(k_.add(vector, k_.i64(1)), TileRegisters::kRows);
+      IR l = k_.min(b_.CreateAdd(first, i), k_.i64(lines - 1)), later = k_.add(vector, k_.i64(1)), column = k_.mul(later, TileRegisters::kRows);
       IR k = s_.b_unit_k ? k_.mul(b_.CreateURem(l, k_.i64(run)), line) : l;
       if (s_.b_unit_k) column = b_.CreateAdd(column, b_.CreateUDiv(l, k_.i64(run)));
+      if (p_.packs_rows()) {
+        IR is_beyond = b_.CreateICmpEQ(later, k_.i64(vectors())), row = b_.CreateUDiv(l, k_.i64(run));
+        k = b_.CreateAdd(k_.mul(b_.CreateUDiv(row, k_.i64(rows)), p_.tile_depth()), b_.CreateAdd(b_.CreateURem(row, k_.i64(rows)), k_.mul(b_.CreateSelect(is_beyond, k_.i64(0), later), rows)));
+        column = b_.CreateAdd(b_.CreateSelect(is_beyond, k_.i64(nr_), k_.i64(0)), k_.mul(b_.CreateURem(l, k_.i64(run)), line));
+      }
       p_.prefetch_b(at.batch, b_.CreateAdd(next.k0, k), b_.CreateAdd(b_.CreateAdd(at.n0, next.n), column), 2);
     });
   }
