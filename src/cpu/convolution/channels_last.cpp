@@ -51,7 +51,7 @@ class ChannelsLast : Windows {
   // Tiles get whole places, or parts of one that has many channels. What has runs too short for them is multiplied by vectors.
   void choose_runs() {
     constexpr int64_t kManySteps = 32;
-    spec_.may_use_tiles = run() >= TileRegisters::kRows * 4 || !spec_.a_type.isInteger(8);
+    spec_.may_use_tiles = !is_byte(spec_.a_type) || run() >= TileRegisters::kBytes;
     Panels panels(k_, spec_);
     if (panels.grid && g_.in_features % panels.tile_depth() == 0) {
       (g_.in_features > kManySteps * panels.tile_depth() ? spec_.k_run : spec_.k_unit) = g_.in_features;

@@ -58,9 +58,9 @@ struct MatmulSpec {
   bool divides_columns(int64_t columns) const { return !any_n && n % columns == 0; }
   /// Instead of a_offset, for tiles: packs the rows of a panel itself.
   struct RowsOfA {
-    IR batch, k0, k;                       ///< its first element along K, how many
-    int64_t count;                         ///< of rows
-    std::function<IR(IR i)> row;           ///< of A
+    IR batch, k0, k;                         ///< its first element along K, how many
+    int64_t count;                           ///< of rows
+    std::function<IR(IR i)> row;             ///< of A
     std::function<IR(IR step, IR i)> place;  ///< of the elements of a step along K in the panel
   };
   std::function<void(const RowsOfA&)> pack_a;
@@ -190,18 +190,18 @@ class Panels {
   IR steps(IR count) { return b_.CreateUDiv(b_.CreateAdd(count, k_.i64(tile_depth() - 1)), k_.i64(tile_depth())); }
   IR whole_steps(IR count) { return b_.CreateUDiv(count, k_.i64(tile_depth())); }
   int64_t tile_depth() const { return TileRegisters::kRows * depth; }  ///< elements along K of a step
-  int products_of_step() const;                                                              ///< of parts
-  int64_t units_of_step() const { return TileRegisters::kRows * parts_of_element; }                      ///< of a row or column of a panel
+  int products_of_step() const;                                                      ///< of parts
+  int64_t units_of_step() const { return TileRegisters::kRows * parts_of_element; }  ///< of a row or column of a panel
   /// Where a panel of B lies, and what it is packed of: so many of its columns exist.
   struct PanelOfB {
     IR batch, n, k0, columns, panel;
   };
   /// The parts of a panel of f32s.
   void split_panel(IR floats, IR panel, IR count);
-  /// Whether that is the `v`-th share of a step's rows, because neighbours in N are neighbours in memory: lines are read once.
-  bool packs_rows() const { return kind != SplitFloats && !s_.b_unit_k; }
-  /// What packs 16 columns of one step of a panel, the `v`-th ones, in turn, with about as much work each. Of the elements along K from there on `left` exist, or all if that is null.
+  /// What packs the `v`-th share of one step of a panel, in turn, with about as much work each: 16 columns or, of what lies along N, so that each line of memory is read once, some rows. Of the elements
+  /// along K from there on `left` exist, or all if that is null.
   std::vector<std::function<void()>> pieces_of_b(const PanelOfB& p, IR step, IR v, IR left = nullptr);
+  bool packs_rows() const { return kind != SplitFloats && !s_.b_unit_k; }
   /// Of SplitFloats: whether numbers that were packed since watch_numbers() are not the sums of their parts, as one is infinite, or all those of A, or of B, are tiny.
   IR cannot_split();
   void watch_numbers();

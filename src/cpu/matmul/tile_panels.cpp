@@ -93,8 +93,10 @@ std::vector<std::function<void()>> Panels::pieces_of_b(const PanelOfB& p, IR ste
   constexpr int kUnits = TileRegisters::kRows;
   IR first = k_.mul(step, kUnits), k0 = b_.CreateAdd(p.k0, k_.mul(step, tile_depth()));
   if (packs_rows()) return {[=, this] {
-    for (int64_t u = 0; u < kUnits / grid->across; ++u) {
-      IR row = k_.add(k_.mul(v, kUnits / grid->across), k_.i64(u));
+    const int64_t share = ceil_div(kUnits, grid->across);
+    for (int64_t u = 0; u < share; ++u) {
+      IR row = k_.add(k_.mul(v, share), k_.i64(u));
+      if (kUnits % share) row = k_.min(row, k_.i64(kUnits - 1));
       whole_row_of_b(p.batch, p.n, k_.add(k0, k_.mul(row, depth)), k_.add(k0, k_.i64(tile_depth())), b_.CreateInBoundsGEP(unit, p.panel, k_.mul(b_.CreateAdd(first, row), nr)));
     }
   }};

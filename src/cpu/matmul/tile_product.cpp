@@ -116,7 +116,7 @@ class TileProduct : public BlockedProduct {
   void multiply(const Block& at, IR m, IR n, IR tiles, const Panel& next) {
     auto a = p_.packed_tiles(panel_a(m));
     IR panel = panel_b(at, n), packs = b_.getFalse(), vector = nullptr, tile = b_.CreateUDiv(m, k_.i64(mr_));
-    if (packs_ahead()) {  // each vector of columns by the last one of its share of the tiles, at the same step
+    if (packs_ahead()) {  // each share of the panel by the last one of as many tiles, at the same step
       IR begin = k_.mul(tile, vectors());
       vector = b_.CreateUDiv(begin, tiles);
       packs = b_.CreateAnd(next.exists, b_.CreateICmpNE(vector, b_.CreateUDiv(k_.add(begin, k_.i64(vectors())), tiles)));
@@ -137,10 +137,10 @@ class TileProduct : public BlockedProduct {
       if (defers()) write_rows(at, k_.mul(step, rows_of_step()), rows_of_step());
     });
   }
-  // Its share of what the next vector will be packed of, by each step: even shares, because tiles wait for lines that come from memory in bursts.
+  // Its share of what the next share of the panel will be packed of, by each step: even shares, because tiles wait for lines that come from memory in bursts.
   void ask_for(const Block& at, const Panel& next, IR tile, IR tiles, IR vector, IR step) {
     const int64_t line = 64 / element_bytes(s_.b_type), run = s_.b_unit_k ? ceil_div(kc_, line) : p_.packs_rows() ? ceil_div(nr_, line) : 1;
-    const int64_t rows = p_.tile_depth() / vectors(), lines = p_.packs_rows() ? ceil_div(kc_, vectors()) * run : TileRegisters::kRows * ceil_div(kc_, line);
+    const int64_t rows = ceil_div(p_.tile_depth(), vectors()), lines = p_.packs_rows() ? ceil_div(kc_, vectors()) * run : TileRegisters::kRows * ceil_div(kc_, line);
     const int64_t steps = ceil_div(kc_, p_.tile_depth()), share = ceil_div(lines, steps * std::max<int64_t>(mc_ / mr_ / vectors(), 1));
     IR first_tile = b_.CreateUDiv(k_.add(b_.CreateMul(vector, tiles), k_.i64(vectors() - 1)), k_.i64(vectors()));
     IR first = k_.mul(b_.CreateAdd(k_.mul(b_.CreateSub(tile, first_tile), steps), step), share);
