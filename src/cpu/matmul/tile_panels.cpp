@@ -90,17 +90,19 @@ void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int6
 
 std::vector<std::function<void()>> Panels::pieces_of_b(const PanelOfB& p, IR step, IR v, IR left) {
   if (kind == SplitFloats) return pieces_of_split_b(p, step, v, left);
-  constexpr int kUnits = TileRegisters::kRows;
-  IR first = k_.mul(step, kUnits), k0 = b_.CreateAdd(p.k0, k_.mul(step, tile_depth()));
-  if (packs_rows()) return {[=, this] {
-    const int64_t share = ceil_div(kUnits, grid->across);
-    for (int64_t u = 0; u < share; ++u) {
-      IR row = k_.add(k_.mul(v, share), k_.i64(u));
-      if (kUnits % share) row = k_.min(row, k_.i64(kUnits - 1));
-      whole_row_of_b(p.batch, p.n, k_.add(k0, k_.mul(row, depth)), k_.add(k0, k_.i64(tile_depth())), b_.CreateInBoundsGEP(unit, p.panel, k_.mul(b_.CreateAdd(first, row), nr)));
-    }
-  }};
   return {[=, this] {
+    constexpr int kUnits = TileRegisters::kRows;
+    // Emitted here, behind the step's products, so that steps that pack and those that don't share these.
+    IR first = k_.mul(step, kUnits), k0 = b_.CreateAdd(p.k0, k_.mul(step, tile_depth()));
+    if (packs_rows()) {
+      const int64_t share = ceil_div(kUnits, grid->across);
+      for (int64_t u = 0; u < share; ++u) {
+        IR row = k_.add(k_.mul(v, share), k_.i64(u));
+        if (kUnits % share) row = k_.min(row, k_.i64(kUnits - 1));
+        whole_row_of_b(p.batch, p.n, k_.add(k0, k_.mul(row, depth)), k_.add(k0, k_.i64(tile_depth())), b_.CreateInBoundsGEP(unit, p.panel, k_.mul(b_.CreateAdd(first, row), nr)));
+      }
+      return;
+    }
     IRs rows;
     for (int64_t u = 0; u < kUnits; ++u) rows.push_back(column_of_b(p.batch, k0, k_.add(p.n, k_.add(k_.mul(v, kUnits), k_.i64(u))), kUnits));
     k_.transpose(rows);
