@@ -90,11 +90,10 @@ class ChannelsLast : Windows {
     IR firsts = k_.alloca_in_entry(word, r.count), seen = k_.alloca_in_entry(word, r.count);
     auto of_row = [&](IR array, IR i) { return b_.CreateInBoundsGEP(word, array, i); };
     k_.loop(k_.i64(0), k_.i64(r.count), [&](IR i) {
-      auto [first, places] = window_in_input(r.batch, r.row(i));
-      b_.CreateStore(first, of_row(firsts, i)), b_.CreateStore(places, of_row(seen, i));
+      b_.CreateStore(element_of_window(r.batch, k_.i64(0), r.row(i)), of_row(firsts, i));
+      if (pads_) b_.CreateStore(places_in_input(r.row(i)), of_row(seen, i));
     });
-    IR place = b_.CreateUDiv(r.k0, k_.i64(channels)), steps = k_.min(k_.i64(most_steps), b_.CreateUDiv(r.k, k_.i64(depth)));
-    if (!spec_.k_run) steps = k_.i64(most_steps);
+    IR place = b_.CreateUDiv(r.k0, k_.i64(channels)), steps = spec_.k_run ? b_.CreateUDiv(r.k, k_.i64(depth)) : k_.i64(most_steps);
     k_.loop(k_.i64(0), b_.CreateUDiv(b_.CreateAdd(r.k, k_.i64(channels - 1)), k_.i64(channels)), [&](IR q) {
       IR offset = in_window(k_.add(r.k0, k_.mul(q, channels))), bit = b_.CreateShl(k_.i64(1), b_.CreateAdd(place, q));
       k_.loop(k_.i64(0), k_.i64(r.count), [&](IR i) {
@@ -110,22 +109,21 @@ class ChannelsLast : Windows {
       });
     });
   }
-  // Where the window of position m would begin, and which of its places lie in the input, as bits.
-  std::pair<IR, IR> window_in_input(IR group, IR m) {
-    IR first = k_.add(k_.mul(b_.CreateUDiv(m, k_.i64(image_size_)), g_.in_image), k_.mul(group, g_.in_features)), places = k_.i64(1);
+  // Which places of the window of position m lie in the input, as bits.
+  IR places_in_input(IR m) {
     auto at = delinearise(k_, positions_, b_.CreateURem(m, k_.i64(image_size_)));
+    IR places = k_.i64(1);
     int64_t below = 1;
     for (size_t d = g_.axes.size(); d-- > 0;) {
       const Axis& a = g_.axes[d];
       IR x = k_.add(k_.mul(at[d].base, a.step), k_.i64(-a.low)), seen = k_.i64(0);
-      first = k_.add(first, k_.mul(x, a.in_stride));
-      for (int64_t i = 0; i < a.window && pads_; ++i) {
+      for (int64_t i = 0; i < a.window; ++i) {
         IR inside = b_.CreateICmpULT(k_.add(x, k_.i64(i * a.dilation)), k_.i64(a.in));
         seen = b_.CreateOr(seen, b_.CreateSelect(inside, b_.CreateShl(places, i * below), k_.i64(0)));
       }
       places = seen, below *= a.window;
     }
-    return {first, places};
+    return places;
   }
   IR zeros() {
     if (!zeros_) {
@@ -142,8 +140,7 @@ class ChannelsLast : Windows {
   IR zeros_ = nullptr;
 };
 
-}  // namespace
-
+// Of [images, …, features] by a kernel [features, …, input features], neither dilated input nor reversed.
 bool has_channels_last(ConvolutionOp op) {
   auto dims = op.getDimensionNumbers();
   int64_t last = shaped(op).getRank() - 1;
@@ -152,6 +149,8 @@ bool has_channels_last(ConvolutionOp op) {
          dims.getKernelOutputFeatureDimension() == 0 && dims.getKernelInputFeatureDimension() == last && in_order(dims.getInputSpatialDimensions()) && in_order(dims.getKernelSpatialDimensions()) &&
          in_order(dims.getOutputSpatialDimensions()) && op.getBatchGroupCount() == 1 && llvm::all_of(Geometry(op).axes, [](const Axis& a) { return a.base_dilation == 1 && !a.reversed; });
 }
+
+}  // namespace
 
 bool is_channels_last(ConvolutionOp op) {
   return op->hasAttr(kChannelsLast) || (element(op).isInteger(32) && bytes_of(op.getLhs()) && bytes_of(op.getRhs()) && !pads(op) && has_channels_last(op));

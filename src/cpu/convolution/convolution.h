@@ -65,12 +65,10 @@ void emit_depthwise_in_place(KernelContext& c, const Geometry& g, IR input, IR k
 bool is_depthwise_gradient(const Geometry& g, const Target& target);
 void emit_depthwise_gradient(KernelContext& c, const Geometry& g, IR input, IR kernel);
 
-/// On a convolution of bf16 that emit_channels_last is to do, by tiles: has_channels_last(), whose input features are whole steps of tiles and whose window has no more places than a word has bits.
+/// On a convolution of bf16 that emit_channels_last is to do, by tiles: as below, whose input features are whole steps of tiles and whose window has no more places than a word has bits.
 inline constexpr const char* kChannelsLast = "cresset.channels_last";
 inline constexpr int64_t kFeaturesOfStep = 32, kMostPlacesOfWindow = 64;
-/// Whether it is of [images, …, features] by a kernel [features, …, input features], neither dilated input nor reversed.
-bool has_channels_last(mlir::stablehlo::ConvolutionOp op);
-/// Whether emit_channels_last does it: so, and of bf16 that are marked, or of what is converted from bytes, summed in i32 and without padding.
+/// Whether emit_channels_last does it: of [images, …, features] by a kernel [features, …, input features], neither dilated input nor reversed, and of bf16 that are marked, or of what is converted from bytes, summed in i32 and without padding.
 bool is_channels_last(mlir::stablehlo::ConvolutionOp op);
 void emit_channels_last(KernelContext& c, mlir::stablehlo::ConvolutionOp op, const Geometry& g);
 

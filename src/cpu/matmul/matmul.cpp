@@ -319,14 +319,10 @@ void emit_matmul(KernelContext& c, const MatmulSpec& wanted) {
   auto blocked = [&] { Panels(c.k, spec).grid ? emit_tile_product(c, spec) : RegisterProduct(c, spec).emit(); };
   if (spec.groups || spec.a_run || spec.k_run || spec.pack_a) return blocked();
   if (is_linear(c.k, spec)) return emit_linear_matmul(c, spec);
-  auto thin = [&](MatmulSpec s) {
-    s.may_use_tiles = false;
-    emit_thin_matmul(c, s);
-  };
-  if (is_thin(spec, c.k.target)) return thin(spec);
+  if (is_thin(spec, c.k.target)) return emit_thin_matmul(c, spec);
   constexpr int64_t kFewColumns = 8;
   if (spec.n <= kFewColumns && !spec.pack_b && !spec.b_made && !spec.a_zero)
-    if (MatmulSpec other = exchanged(spec); is_thin(other, c.k.target)) return thin(other);
+    if (MatmulSpec other = exchanged(spec); is_thin(other, c.k.target)) return emit_thin_matmul(c, other);
   blocked();
 }
 

@@ -335,6 +335,10 @@ MatmulSpec exchanged(const MatmulSpec& s) {
   return result;
 }
 
-void emit_thin_matmul(KernelContext& c, const MatmulSpec& spec) { ThinEmitter(c, spec).run(); }
+void emit_thin_matmul(KernelContext& c, const MatmulSpec& spec) {
+  MatmulSpec by_vectors = spec;
+  by_vectors.may_use_tiles = false;
+  ThinEmitter(c, by_vectors).run();
+}
 
 }  // namespace cresset::cpu

@@ -43,7 +43,6 @@ ConvolutionOp convolution_with_channels_last(ConvolutionOp op, Value image, Valu
   auto made = cast<ConvolutionOp>(b.clone(*op));
   made->setOperands({image, kernel});
   made.setDimensionNumbersAttr(ConvDimensionNumbersAttr::get(b.getContext(), 0, last, spatial, last, 0, spatial, 0, last, spatial));
-  made.removePaddingAttr();
   made->getResult(0).setType(type_with_channels_last(op, shaped(kernel).getDimSize(0), type));
   return made;
 }
@@ -132,7 +131,7 @@ class Chooser {
       else if (auto reader = readers_.find(v); reader != readers_.end() && moves_channels(cast<ConvolutionOp>(reader->second))) found.push_back(reader->second);
       else return nullptr;
     }
-    if (found.empty() || llvm::none_of(op->getOperands(), [&](Value v) { return behind_.contains(v); })) return nullptr;
+    if (llvm::none_of(op->getOperands(), [&](Value v) { return behind_.contains(v); })) return nullptr;
     for (Operation* other : found) connected_.unionSets(found.front(), other);
     return found.front();
   }
@@ -152,7 +151,6 @@ bool use_channels_last(func::FuncOp function) {
     OpBuilder b(op);
     auto made = convolution_with_channels_last(op, image_with_channels_last(op, op.getLhs(), b), kernel_with_channels_last(op, op.getRhs(), b), element(op), b);
     made->setAttr(kChannelsLast, b.getUnitAttr());
-    if (op.getPadding()) made.setPaddingAttr(*op.getPadding());
     op.replaceAllUsesWith(as_result_of(op, made, b));
     op.erase();
   }

@@ -75,7 +75,9 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
   // In i32.
   static Value product(ConvolutionOp op, Value image, Value kernel, PatternRewriter& r) {
     kernel = converted(kernel, r.getI32Type(), r);
-    return convolution_with_channels_last(op, image, kernel, r.getI32Type(), r);
+    auto made = convolution_with_channels_last(op, image, kernel, r.getI32Type(), r);
+    made.removePaddingAttr();  // the image has it
+    return made;
   }
   // Of windows within one channel, place after place: element-wise, with vectors along the channels. In f32, of which machines multiply and add more than of i32, and exactly.
   static Value sum_of_places(ConvolutionOp op, Value image, Value kernel, int64_t zero, PatternRewriter& r) {
