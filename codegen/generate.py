@@ -19,6 +19,8 @@ An entry of ops/aten.yaml names a functional overload and says how it is treated
       kernel: own           # recorded by a kernel written by hand in src/device; only description and declaration are generated
       whole: true           # a gradient operator that PyTorch would decompose: kept whole (it has no second derivative then)
       random: true          # two more lowering arguments: seed and offset of the device's generator
+      eager: mul            # what PyTorch computes it with on the CPU, if not by the operator of this name: sizes that come for the first time may be left to that (src/trace/eager_program.h).
+                            # none: nothing, or nothing with the same results. What draws numbers has none.
 
 In-place and out variants come from the same entry. Factories, which reach a device as their out overload only, are listed as that
 (arange.start_out).
@@ -39,7 +41,7 @@ from torchgen.gen import get_grouped_native_functions, parse_native_yaml
 from torchgen.model import BaseTy, BaseType, ListType, NativeFunctionsGroup, OptionalType
 from torchgen.packaged import __path__ as packaged_path
 
-KEYS = {"func", "ignored", "when", "otherwise", "check", "shape", "numbers", "constants", "kernel", "random", "whole"}
+KEYS = {"func", "eager", "ignored", "when", "otherwise", "check", "shape", "numbers", "constants", "kernel", "random", "whole"}
 IGNORED = {BaseTy.Layout, BaseTy.Device, BaseTy.MemoryFormat}
 PARTS = 4
 
@@ -200,6 +202,9 @@ class Entry:
         self.results = len(schema.returns)
         self.result_list = self.results == 1 and isinstance(schema.returns[0].type, ListType)
         self.random = entry.get("random", False) or any(a.generator for a in self.arguments)
+        self.eager = entry.get("eager", "none" if self.random else self.base)
+        if self.eager != "none" and self.eager not in {name.partition(".")[0] for name in functions}:
+            raise TableError(f"{entry['where']}: {self.name}: eager is {self.eager!r}, which is no operator of PyTorch; 'none' if the CPU has no such operator")
 
     @property
     def base(self):
@@ -225,6 +230,7 @@ class Entry:
         if self.random:
             decoded += ", d.scalar(), d.scalar()"
         composite = f'"{self.composite}"' if self.composite else "nullptr"
+        eager = f'"aten::{self.eager}"' if self.eager != "none" else "nullptr"
         # Braces keep the decoding in the order of the arguments.
         locals_ = "".join(f" auto&& a{i} = {x};" for i, x in enumerate(decoded.split(", ")[1:]))
         passed = "".join(f", a{i}" for i in range(len(decoded.split(", ")) - 1))
@@ -232,7 +238,7 @@ class Entry:
                 f'static const char* const {self.id}_attributes[] = {{{names}{", " if names else ""}nullptr}};\n'
                 f'const trace::Operator {self.id}{{"aten::{self.base}", "{self.overload}", &{self.id}_counter, {composite},\n'
                 f"    [](Builder& b, const trace::Node& n) {{ Decoder d(b, n);{locals_} b.set_results(aten::{self.id}(b{passed})); }},\n"
-                f"    {self.id}_attributes}};\n")
+                f"    {self.id}_attributes, {eager}}};\n")
 
     def kernel(self, variant):
         """One kernel; variant is the torchgen function of the functional, in-place or out form."""

@@ -27,6 +27,11 @@ int registry_generation() {
   return int(registry().providers.size()) + interpreted_changes();
 }
 
+bool has_own_kernels() {
+  std::lock_guard lock(registry().mutex);
+  return interprets() || llvm::any_of(registry().providers, [](auto& p) { return !p->is_pytorch(); });
+}
+
 Choice choose_kernel(mlir::stablehlo::CompositeOp op) {
   if (auto kernel = reference_kernel(op)) return {std::move(kernel), "reference interpreter", {}};
   std::vector<KernelProvider*> providers;  // a provider may register others while it is asked

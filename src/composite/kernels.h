@@ -25,6 +25,8 @@ class KernelProvider {
   virtual std::string name() const = 0;
   /// Whether there are kernels for composites of this name at all; who has none is not asked, and not heard of.
   virtual bool offers(llvm::StringRef composite) const { return true; }
+  /// Whether it only calls PyTorch's own kernels.
+  virtual bool is_pytorch() const { return false; }
   /// A kernel, or null and the reason.
   virtual std::unique_ptr<Kernel> query(mlir::stablehlo::CompositeOp op, std::string& reason) = 0;
 };
@@ -33,6 +35,8 @@ class KernelProvider {
 void register_provider(std::unique_ptr<KernelProvider> provider);
 /// Grows with each registration, and when other composites are interpreted: programs compiled before may be compiled otherwise now.
 int registry_generation();
+/// Whether somebody has kernels of their own, or leaves composites to the interpreter: graphs have to be compiled then.
+bool has_own_kernels();
 
 /// The reference interpreter's (composite/reference.h): null for a composite that is not left to it.
 std::unique_ptr<Kernel> reference_kernel(mlir::stablehlo::CompositeOp op);

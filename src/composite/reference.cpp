@@ -60,6 +60,10 @@ int interpreted_changes() {
   std::lock_guard lock(interpreted().mutex);
   return interpreted().changes;
 }
+bool interprets() {
+  std::lock_guard lock(interpreted().mutex);
+  return interpreted().selection.has_value();
+}
 std::unique_ptr<Kernel> interpreted_kernel(stablehlo::CompositeOp op) { return std::make_unique<ReferenceKernel>(extract(op->getParentOfType<ModuleOp>(), op.getDecomposition()), op.getDecomposition()); }
 std::unique_ptr<Kernel> reference_kernel(stablehlo::CompositeOp op) {
   std::lock_guard lock(interpreted().mutex);

@@ -10,5 +10,7 @@ namespace cresset::composite {
 void interpret_composites(const std::string& selection);
 /// How often that changed.
 int interpreted_changes();
+/// Whether there are any now.
+bool interprets();
 
 }  // namespace cresset::composite

@@ -52,6 +52,7 @@ class FourierKernel final : public composite::Kernel {
 class FourierProvider final : public composite::KernelProvider {
  public:
   std::string name() const override { return "PyTorch's Fourier transforms"; }
+  bool is_pytorch() const override { return true; }
   bool offers(llvm::StringRef composite) const override { return composite == "aten._fft_c2c" || composite == "aten._fft_r2c" || composite == "aten._fft_c2r"; }
   std::unique_ptr<composite::Kernel> query(stablehlo::CompositeOp op, std::string& reason) override {
     auto element = cast<RankedTensorType>(op.getOperand(0).getType()).getElementType();

@@ -6,16 +6,16 @@
 
 namespace cresset {
 
-/// Whether the variable is 0, which turns off what is on otherwise.
-inline bool is_switched_off(const char* variable) {
+/// The variable's text; empty if it is not set.
+inline std::string_view setting(const char* variable) {
   const char* text = std::getenv(variable);
-  return text && std::string_view(text) == "0";
+  return text ? text : "";
 }
 
+/// Whether the variable is 0, which turns off what is on otherwise.
+inline bool is_switched_off(const char* variable) { return setting(variable) == "0"; }
+
 /// Whether the variable is 1, which turns on what is off otherwise.
-inline bool is_switched_on(const char* variable) {
-  const char* text = std::getenv(variable);
-  return text && std::string_view(text) == "1";
-}
+inline bool is_switched_on(const char* variable) { return setting(variable) == "1"; }
 
 }  // namespace cresset

@@ -29,6 +29,7 @@ struct ProgramStats {
   int kernels = 0;             ///< kernel launches in a run
   int unique_kernels = 0;      ///< kernels compiled
   double compile_seconds = 0;
+  bool compiled = true;        ///< or PyTorch's own kernels run it
   double shared_seconds = 0;   ///< about what kernels take whose code is not for these sizes alone
 };
 

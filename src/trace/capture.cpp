@@ -218,7 +218,7 @@ class CapturedProgram::Builder {
     for (const NodePtr& n : graph.inputs) captured_->leaves_.push_back(leaf_of(n));
     alias_written(graph);
     if (!results_.empty()) captured_->program_ = program_for(graph, true);
-    if (captured_->program_ && compiled_in_haste(*captured_->program_)) captured_->graph_ = std::move(graph);
+    if (captured_->program_ && is_provisional(*captured_->program_)) captured_->graph_ = std::move(graph);
     captured_->randoms_ = capture().drawn ? 0 : int(capture().randoms.size());
     capture().drawn = true;
     return captured_;
@@ -348,9 +348,9 @@ std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& i
   std::vector<BufferPtr> results;
   if (!program_) return results;
   constexpr int kTogether = 16;  // asking takes its time
-  if (graph_ && ++runs_ % kTogether == 0) {
+  if (graph_ && runs_++ > 0 && (!program_->stats().compiled || runs_ % kTogether == 0)) {
     program_ = program_for(*graph_, true, kTogether);
-    if (!compiled_in_haste(*program_)) graph_.reset();
+    if (!is_provisional(*program_)) graph_.reset();
   }
   std::vector<BufferPtr> held;
   std::vector<uint64_t> numbers(leaves_.size());
@@ -384,7 +384,8 @@ std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& i
   }
   note_run(program_);
   drop_early_run();
-  program_->run(pointers.data(), result_pointers.data());
+  if (graph_) cresset::trace::run(program_, *graph_, true, pointers.data(), result_pointers.data());
+  else program_->run(pointers.data(), result_pointers.data());
   for (auto& [check, result] : checks_)
     if (*static_cast<const bool*>(result_pointers[result])) check.raise();
   return results;

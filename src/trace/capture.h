@@ -70,7 +70,7 @@ class CapturedProgram {
   std::vector<at::Tensor> show(const std::vector<at::Tensor>& inputs, const std::vector<BufferPtr>& results) const;
 
   std::shared_ptr<Program> program_;
-  std::optional<Graph> graph_;  // as long as the program is one that was compiled in haste
+  std::optional<Graph> graph_;  // as long as the program is provisional
   int runs_ = 0;                // of it
   std::vector<Input> inputs_;
   std::vector<Leaf> leaves_;

@@ -43,7 +43,7 @@ const Operator* intern(const std::string& name, int version, std::vector<std::st
   for (const std::string& a : attributes) names->push_back(forever(a)->c_str());
   names->push_back(nullptr);
   const char* own = forever(name)->c_str();
-  return op = new Operator{own, forever(overload)->c_str(), new Counter("cresset::" + name), own, nullptr, names->data(), version, new Body(std::move(body))};
+  return op = new Operator{own, forever(overload)->c_str(), new Counter("cresset::" + name), own, nullptr, names->data(), nullptr, version, new Body(std::move(body))};
 }
 
 }  // namespace

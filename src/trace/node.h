@@ -88,6 +88,7 @@ struct Operator {
   void (*lower)(lowering::Builder&, const Node&);
   /// Names of the node's attributes, null-terminated.
   const char* const* attributes;
+  const char* eager = nullptr;  ///< PyTorch's operator that computes the same on the CPU, from the same arguments: "aten::gelu"; null if there is none
   int version = 1;             ///< of the composite
   const Body* body = nullptr;  ///< what a user's composite is lowered to, in place of `lower` (trace/composite.h)
 };

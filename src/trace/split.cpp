@@ -11,27 +11,12 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
-#include "trace/composite.h"
-#include "trace/hash.h"
 #include "trace/step.h"
 
 namespace cresset::trace {
 namespace {
 
-constexpr size_t kKnownSizes = 2;         // that are compiled whole: two sizes that alternate (the last batch of an epoch) stay so
-constexpr size_t kWorthwhile = 12;        // operators that did not change, and a quarter of all
-constexpr size_t kMaxStructures = 1024;
-
-// Operators of one structure, as they were when they were first seen, and which of them have been otherwise since.
-struct Structure {
-  std::vector<std::string> sizes;   // graphs' hashes
-  std::vector<uint64_t> operators;  // digests of sizes and integers
-  std::vector<bool> changes;
-};
-std::unordered_map<std::string, Structure>& structures() {
-  static auto* s = new std::unordered_map<std::string, Structure>;
-  return *s;
-}
+constexpr size_t kWorthwhile = 12;  // operators that did not change, and a quarter of all
 
 // Costs nothing where it is read, and a copy between two pieces.
 bool is_layout(const Node& n) {
@@ -69,50 +54,6 @@ llvm::DenseSet<const Node*> made_of_less(const Graph& graph, const std::vector<b
     made_of[n.get()] = std::move(inputs);
   }
   return found;
-}
-
-// Everything but sizes and integers.
-std::string structure_of(const Graph& graph) {
-  llvm::DenseMap<const Node*, uint64_t> numbers;
-  Digest d;
-  auto types = [&](const Node& n) {
-    for (const TensorType& t : n.types()) d.add(uint64_t(t.dtype) << 8 | t.sizes.size());
-  };
-  for (const NodePtr& n : graph.inputs) numbers[n.get()] = numbers.size(), types(*n);
-  for (const NodePtr& n : graph.nodes) {
-    numbers[n.get()] = numbers.size();
-    // A body is recorded anew for other sizes.
-    if (const Body* body = n->op().body) d.add(std::string_view(n->op().name)), d.add(std::string_view(structure_of(body->graph)));
-    else d.add(uint64_t(reinterpret_cast<uintptr_t>(&n->op())));
-    for (const Value& v : n->operands()) d.add(v ? numbers[v.node.get()] << 8 | v.index : ~0ull);
-    for (const Attribute& a : n->attributes()) {
-      d.add(a.index());
-      if (auto* b = std::get_if<bool>(&a)) d.add(*b);
-      if (auto* x = std::get_if<double>(&a)) d.add(c10::bit_cast<uint64_t>(*x));
-      if (auto* t = std::get_if<at::ScalarType>(&a)) d.add(uint64_t(*t));
-      if (auto* s = std::get_if<std::string>(&a)) d.add(std::string_view(*s));
-    }
-    types(*n);
-  }
-  for (const Value& v : graph.outputs) d.add(numbers[v.node.get()] << 8 | v.index);
-  return d.hex();
-}
-
-uint64_t sizes_of(const Node& n) {
-  uint64_t h = 0;
-  auto sizes = [&](const TensorType& t) {
-    for (int64_t s : t.sizes) h = mix(h, uint64_t(s));
-  };
-  for (const Value& v : n.operands()) if (v) sizes(v.type());
-  for (const TensorType& t : n.types()) sizes(t);
-  for (const Attribute& a : n.attributes()) {
-    if (auto* i = std::get_if<int64_t>(&a)) h = mix(h, uint64_t(*i));
-    if (auto* list = std::get_if<std::vector<int64_t>>(&a)) for (int64_t i : *list) h = mix(h, uint64_t(i));
-    if (auto* list = std::get_if<std::vector<bool>>(&a)) for (bool i : *list) h = mix(h, i);
-    if (auto* list = std::get_if<std::vector<double>>(&a)) for (double x : *list) h = mix(h, c10::bit_cast<uint64_t>(x));
-    if (auto* z = std::get_if<c10::complex<double>>(&a)) h = mix(mix(h, c10::bit_cast<uint64_t>(z->real())), c10::bit_cast<uint64_t>(z->imag()));
-  }
-  return h;
 }
 
 // Where a value lies while the pieces run.
@@ -285,20 +226,6 @@ class Splitter {
 };
 
 }  // namespace
-
-std::optional<std::vector<bool>> changing_operators(const Graph& graph, bool known_to_change) {
-  if (structures().size() > kMaxStructures) structures().clear();
-  std::vector<uint64_t> operators;
-  for (const NodePtr& n : graph.nodes) operators.push_back(sizes_of(*n));
-  Structure& known = structures()[structure_of(graph)];
-  if (known.operators.empty()) known.operators = operators, known.changes.resize(operators.size());
-  for (size_t i = 0; i < operators.size(); ++i)
-    if (operators[i] != known.operators[i]) known.changes[i] = true;
-  auto& sizes = known.sizes;
-  if (std::find(sizes.begin(), sizes.end(), graph.hash) == sizes.end() && sizes.size() <= kKnownSizes) sizes.push_back(graph.hash);
-  if (sizes.size() <= (known_to_change ? 1 : kKnownSizes)) return std::nullopt;
-  return known.changes;
-}
 
 std::shared_ptr<Program> split_program(const Graph& graph, const std::vector<bool>& changing, const CompilePiece& compile) {
   static Counter splits("cresset.split");

@@ -5,16 +5,12 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "runtime/program.h"
 #include "trace/graph.h"
 
 namespace cresset::trace {
-
-/// Which of its operators have had other sizes in graphs of the same structure; nothing until a third set of sizes comes, or a second one of a graph that is known to change.
-std::optional<std::vector<bool>> changing_operators(const Graph& graph, bool known_to_change = false);
 
 /// The program of one piece; of operators that change with `changing`.
 using CompilePiece = std::function<std::shared_ptr<Program>(const Graph& piece, bool changing)>;

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/AutogradState.h>
+#include <c10/util/Logging.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 
@@ -25,12 +26,15 @@
 #include "llvm/Support/SaveAndRestore.h"
 #include "llvm/Support/raw_ostream.h"
 #include "runtime/environment.h"
+#include "runtime/profile.h"
 #include "runtime/thread_pool.h"
 #include "trace/capture.h"
 #include "trace/cell.h"
 #include "trace/composite.h"
+#include "trace/eager_program.h"
 #include "trace/hash.h"
 #include "trace/split.h"
+#include "trace/structure.h"
 #include "trace/window.h"
 
 namespace cresset::trace {
@@ -66,7 +70,7 @@ struct CachedProgram {
   std::string hash;
   std::shared_ptr<Program> program;
   std::vector<std::string> lines;
-  int shared_runs = 0;  // left before it is compiled for its own sizes; 0: it is
+  int shared_runs = 0;  // left before a compiled one is compiled for its own sizes; 0: it is
 };
 std::list<CachedProgram>& cache() {  // most recently used first
   static auto* c = new std::list<CachedProgram>;
@@ -119,8 +123,8 @@ mlir::MLIRContext& context() {
 }
 
 std::string dump(mlir::ModuleOp module, const std::string& hash) {
-  const char* directory = std::getenv("CRESSET_DUMP");
-  if (!directory || !*directory) return {};
+  std::string_view directory = setting("CRESSET_DUMP");
+  if (directory.empty()) return {};
   std::string path = std::string(directory) + "/" + std::to_string(records().size()) + "_" + hash.substr(0, 8) + ".mlir";
   std::error_code error;
   llvm::raw_fd_ostream file(path, error);
@@ -165,8 +169,8 @@ void release_buffers() { --state().holders; }
 
 std::string composites() {
   if (!state().composites.empty()) return state().composites;
-  const char* text = std::getenv("CRESSET_COMPOSITES");
-  return text && *text ? text : "default";
+  std::string_view text = setting("CRESSET_COMPOSITES");
+  return std::string(text.empty() ? "default" : text);
 }
 std::vector<std::string> check_composites(const std::string& text) {
   std::vector<std::string> warnings;
@@ -270,6 +274,7 @@ CachedProgram* find_cached(const std::string& hash) {
   return &cache().front();
 }
 void keep(CachedProgram program) {
+  cache().remove_if([&](const CachedProgram& known) { return known.hash == program.hash; });
   cache().push_front(std::move(program));
   if (cache().size() > kMaxPrograms) cache().pop_back();
 }
@@ -306,27 +311,70 @@ std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes) {
 
 // Until what it could have gained by code of its own is what that takes to compile.
 int runs_in_haste(const Program& program) {
-  if (!compiled_in_haste(program)) return 0;
+  if (program.stats().shared_seconds == 0) return 0;
   return int(std::clamp(program.stats().unique_kernels * kKernelSeconds / (kGain * program.stats().shared_seconds), double(kLeastRuns), double(kMostRuns)));
+}
+
+std::shared_ptr<Program> compiled_for(const Graph& graph, const std::vector<std::string>& lines, const Structure* changing) {
+  if (!changing) return compiled(graph, lines, false);
+  auto start = std::chrono::steady_clock::now();
+  std::shared_ptr<Costs> costs = changing->costs;
+  std::shared_ptr<Program> program = split_program(graph, changing->changes, program_of_piece);
+  if (!program) program = compiled(graph, lines, true);
+  costs->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), costs->lost_seconds = 0;
+  return measured(std::move(program), costs, work_of(graph));
+}
+
+// What a size that comes for the first time is run by: CRESSET_NEW_SIZES=compiled or eager, or else whichever is expected to be faster. `eager` is for tests: of every program, whether sizes change or not.
+bool runs_eagerly(const Graph& graph, const Structure* changing) {
+  std::string_view wanted = setting("CRESSET_NEW_SIZES");
+  if (wanted == "eager") return true;
+  // Not if somebody wants to see programs, or has kernels for them.
+  if (!changing || wanted == "compiled" || state().watching || profiling || composite::has_own_kernels() || !setting("CRESSET_DUMP").empty()) return false;
+  return !changing->costs->pays_to_compile(work_of(graph));
+}
+
+std::shared_ptr<Program> eager_program_for(const Graph& graph, const Structure* changing) {
+  static Counter eager("cresset.eager");
+  if (!runs_eagerly(graph, changing)) return nullptr;
+  auto program = eager_program(graph);
+  if (!program) return nullptr;
+  eager.add();
+  return changing ? measured(std::move(program), changing->costs, work_of(graph)) : program;
 }
 
 }  // namespace
 
-bool compiled_in_haste(const Program& program) { return program.stats().shared_seconds > 0; }
+bool is_provisional(const Program& program) { return !program.stats().compiled || program.stats().shared_seconds > 0; }
 
 std::shared_ptr<Program> program_for(const Graph& graph, bool changes, int runs) {
   std::string hash = key_of(graph);
-  if (CachedProgram* known = find_cached(hash)) {
+  CachedProgram* known = find_cached(hash);
+  if (known && known->program->stats().compiled) {
     if (known->shared_runs > 0 && (known->shared_runs = std::max(known->shared_runs - runs, 0)) == 0) known->program = compiled(graph, known->lines, false);
     return known->program;
   }
-  auto lines = described(graph);
-  auto changing = changing_operators(graph, changes);
-  std::shared_ptr<Program> program;
-  if (changing) program = split_program(graph, *changing, program_of_piece);
-  if (!program) program = compiled(graph, lines, changing.has_value());
+  // A size that comes again is compiled.
+  auto lines = known ? known->lines : described(graph);
+  Structure* changing = changing_structure(graph, changes);
+  auto program = known ? nullptr : eager_program_for(graph, changing);
+  if (!program) program = compiled_for(graph, lines, changing);
   keep({hash, program, std::move(lines), runs_in_haste(*program)});
   return program;
+}
+
+void run(std::shared_ptr<Program>& program, const Graph& graph, bool changes, void* const* inputs, void* const* outputs) {
+  try {
+    return program->run(inputs, outputs);
+  } catch (const c10::Error& error) {
+    static Counter failures("cresset.eager_failed");
+    if (program->stats().compiled) throw;
+    failures.add();
+    LOG(INFO) << "cresset: compiled after all, as PyTorch's kernels say: " << error.what_without_backtrace();  // with TORCH_CPP_LOG_LEVEL=INFO
+  }
+  if (Structure* changing = changing_structure(graph, changes)) changing->costs->needs_compiler = true;
+  program = program_for(graph, changes);
+  program->run(inputs, outputs);
 }
 
 std::string stablehlo_text(const Graph& graph, bool custom_calls) {
@@ -402,7 +450,7 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
     }
     llvm::SaveAndRestore executing(trace.executing, true);
     if (begun) begun->finish(inputs.data(), results.data());
-    else program->run(inputs.data(), results.data());
+    else run(program, graph, false, inputs.data(), results.data());
   } catch (const std::runtime_error& error) {
     // A kernel of a plugin failed. What was to be overwritten may be lost.
     if (std::any_of(graph.aliased.begin(), graph.aliased.end(), [](int a) { return a >= 0; }))

@@ -49,11 +49,13 @@ void end_step();
 /// A graph over these results, with its inputs, nodes and hash (without donations).
 Graph make_graph(const std::vector<Value>& outputs);
 
-/// The program of a graph, from the cache or compiled, after `runs` of it since it was asked for. Raises c10::Error naming the operator if it can't be compiled. `changes`: a
-/// second set of sizes will not be the last one. A program of changing sizes is compiled in haste at first.
+/// The program of a graph, from the cache or made, after `runs` of it since it was asked for. Raises c10::Error naming the operator if it can't be compiled. `changes`: a
+/// second set of sizes will not be the last one. Where sizes change, PyTorch's own kernels may run one that comes for the first time, and a compiled program is compiled in haste at first.
 std::shared_ptr<Program> program_for(const Graph& graph, bool changes = false, int runs = 1);
-/// Whether it has been, so that it is worth asking again.
-bool compiled_in_haste(const Program& program);
+/// Whether it is worth asking again: the next time if it is not compiled.
+bool is_provisional(const Program& program);
+/// Runs the graph's program; puts a compiled one in its place if PyTorch's kernels can't run it.
+void run(std::shared_ptr<Program>& program, const Graph& graph, bool changes, void* const* inputs, void* const* outputs);
 
 /// Composites of a library (composite::read_library) that are raised in every program from here on; what is pending runs first. Raises a ValueError if the text is no module or has none.
 void add_raised(const std::string& library);

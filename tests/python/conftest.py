@@ -6,6 +6,8 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 kernel_cache = tempfile.TemporaryDirectory(prefix="cresset-tests-", ignore_cleanup_errors=True)
 os.environ["CRESSET_CACHE_DIR"] = kernel_cache.name
 os.environ["CRESSET_CHECK_KEYS"] = "1"
+# What PyTorch's own kernels would run for sizes that come for the first time is what is to be tested; test_new_sizes.py is of those.
+os.environ["CRESSET_NEW_SIZES"] = "compiled"
 
 import pytest
 import torch

@@ -49,6 +49,7 @@ def test_same_input_same_output(tmp_path):
     ("- func: abs\n- func: abs\n", "aten.yaml:2: abs is listed twice; the first is in line 1"),
     ("- func: abs\n  shapes: own\n", "aten.yaml:1: abs: unknown key 'shapes'; did you mean 'shape'?"),
     ("- func: abs\n  random: maybe\n", "aten.yaml:1: abs: random is true or false, not 'maybe'"),
+    ("- func: abs\n  eager: absolut\n", "aten.yaml:1: abs: eager is 'absolut', which is no operator of PyTorch"),
     ("- func: abs\n  shape: mine\n", "aten.yaml:1: abs: shape is 'own' or a call"),
     ("- abs\n", "write '- func: abs'"),
     ("- whole: true\n", "entry 1 has no 'func'"),

@@ -128,12 +128,14 @@ def leaves(x, device):
     return x
 
 
-def gradients(info, sample, device):
+def gradients(info, sample, device, between=lambda: None):
+    """`between`: called when the results have been recorded."""
     input, args, kwargs = leaves((sample.input, sample.args, sample.kwargs), device)
     results = [t for t in tree_leaves(sample.output_process_fn_grad(info(input, *args, **kwargs))) if isinstance(t, torch.Tensor) and t.requires_grad]
     inputs = [t for t in tree_leaves((input, args, kwargs)) if isinstance(t, torch.Tensor) and t.requires_grad]
     if not results:
         return None
+    between()
     generator = torch.Generator().manual_seed(1)
     return torch.autograd.grad(results, inputs, [torch.randn(r.shape, generator=generator).to(r) for r in results], allow_unused=True)
 

@@ -1,0 +1,369 @@
+#include "trace/eager_program.h"
+
+#include <ATen/ATen.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/OpMathType.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/Logging.h>
+
+#include <unordered_map>
+
+#include "generated/operators.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "trace/composite.h"
+
+namespace cresset::trace {
+namespace {
+
+constexpr int kAbsent = -1;
+
+using Tensors = std::vector<at::Tensor>;
+class EagerGraph;
+
+// One node, without the leaves below it: whose bytes they are changes from run to run.
+struct Step {
+  const Operator* op;
+  std::optional<c10::OperatorHandle> kernel;  // or its results are made here
+  std::shared_ptr<EagerGraph> body;           // or they are a graph's
+  Node::Attributes attributes;
+  Node::Types types;
+  c10::SmallVector<int, 4> operands;  // places of values; kAbsent
+  int results = 0;                    // the place of the first one; others follow
+  c10::SmallVector<int, 4> ends;      // what is read here for the last time
+};
+
+// native_batch_norm would move the running statistics in place.
+const char* kernel_name(const Step& s) {
+  constexpr size_t kRunningMean = 3, kTraining = 0;
+  bool moves = s.op == &op::native_batch_norm && s.operands[kRunningMean] != kAbsent && std::get<bool>(s.attributes[kTraining]);
+  return moves ? "aten::_native_batch_norm_legit_functional" : s.op->eager;
+}
+
+bool is_list_of_tensors(const c10::Argument& a) {
+  auto* list = a.type()->castRaw<c10::ListType>();
+  if (!list) return false;
+  auto element = list->getElementType();
+  if (auto* optional = element->castRaw<c10::OptionalType>()) element = optional->getElementType();
+  return element->kind() == c10::TypeKind::TensorType;
+}
+const c10::Type& inner_type(const c10::Argument& a) {
+  auto* optional = a.type()->castRaw<c10::OptionalType>();
+  return optional ? *optional->getElementType() : *a.type();
+}
+bool is_tensor(const c10::Argument& a) { return inner_type(a).kind() == c10::TypeKind::TensorType; }
+bool is_written(const c10::Argument& a) { return a.alias_info() && a.alias_info()->isWrite(); }
+bool is_out(const c10::Argument& a) { return is_written(a) && a.kwarg_only(); }
+bool is_recorded(const Step& s, const c10::Argument& a, size_t attribute) { return s.op->attributes[attribute] && a.name() == s.op->attributes[attribute]; }
+
+c10::IValue as_argument(const Attribute& attribute, const c10::Argument& a, const std::function<at::Tensor(uint32_t)>& operand) {
+  const bool is_float = inner_type(a).kind() == c10::TypeKind::FloatType;
+  return std::visit(
+      [&](const auto& v) -> c10::IValue {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::monostate>) return {};
+        else if constexpr (std::is_same_v<T, at::ScalarType>) return int64_t(v);
+        else if constexpr (std::is_same_v<T, ScalarOperand>) return is_float ? c10::IValue(operand(v.operand).item().toDouble()) : c10::IValue(operand(v.operand).item());
+        else if constexpr (std::is_same_v<T, int64_t>) return is_float ? c10::IValue(double(v)) : c10::IValue(v);
+        else if constexpr (requires { v.begin(); } && !std::is_same_v<T, std::string>) {
+          c10::List<typename T::value_type> list;
+          for (auto x : v) list.push_back(x);
+          return list;
+        } else return c10::IValue(v);
+      },
+      attribute);
+}
+
+// PyTorch's kernel for the CPU takes masks that are added only; scaled_dot_product_attention makes them of others, too.
+at::Tensor added_mask(const at::Tensor& mask, const at::Tensor& query) {
+  return at::zeros(mask.sizes(), query.options()).masked_fill_(mask.logical_not(), -std::numeric_limits<double>::infinity());
+}
+
+// The arguments as the schema wants them. Walked once without values to see whether they are all there.
+class Arguments {
+ public:
+  explicit Arguments(const Step& step) : step_(step), schema_(step.kernel->schema()) {}
+
+  bool are_complete() const {
+    size_t operand = 0, attribute = 0, numbers = 0, outs = 0;  // of what is written there is a dtype among the attributes
+    for (const c10::Argument& a : schema_.arguments()) {
+      if (is_tensor(a)) {
+        ++(is_out(a) ? outs : operand);
+      } else if (is_recorded(step_, a, attribute)) {
+        const Attribute& value = step_.attributes[attribute++];
+        numbers += std::holds_alternative<ScalarOperand>(value);
+        if (is_list_of_tensors(a)) operand += size_t(std::get<int64_t>(value));
+      } else if (!a.default_value() && a.type()->kind() != c10::TypeKind::OptionalType) {
+        return false;
+      }
+    }
+    return operand + numbers == step_.operands.size() && attribute + outs == step_.attributes.size();
+  }
+
+  torch::jit::Stack stack(const Tensors& values) const {
+    auto at = [&](size_t operand) { return step_.operands[operand] == kAbsent ? at::Tensor() : values[step_.operands[operand]]; };
+    torch::jit::Stack stack;
+    size_t operand = 0, attribute = 0;
+    for (const c10::Argument& a : schema_.arguments()) {
+      if (is_out(a)) stack.push_back(at::empty({0}, step_.types[0].dtype));
+      else if (is_tensor(a)) stack.push_back(tensor(a, at(operand++), stack));
+      else if (!is_recorded(step_, a, attribute)) stack.push_back(a.default_value() ? *a.default_value() : c10::IValue());
+      else if (const Attribute& value = step_.attributes[attribute++]; is_list_of_tensors(a)) stack.push_back(list(a, size_t(std::get<int64_t>(value)), operand, at));
+      else stack.push_back(as_argument(value, a, at));
+    }
+    return stack;
+  }
+
+ private:
+  c10::IValue tensor(const c10::Argument& a, const at::Tensor& t, const torch::jit::Stack& before) const {
+    if (!t.defined()) return a.type()->kind() == c10::TypeKind::OptionalType ? c10::IValue() : c10::IValue(t);
+    if (is_written(a)) return t.clone();
+    if (a.name() == "attn_mask" && t.scalar_type() == at::kBool) return added_mask(t, before[0].toTensor());
+    return t;
+  }
+  template <class At>
+  c10::IValue list(const c10::Argument& a, size_t count, size_t& operand, At at) const {
+    c10::List<std::optional<at::Tensor>> some;
+    c10::List<at::Tensor> all;
+    const bool optional = a.type()->castRaw<c10::ListType>()->getElementType()->kind() == c10::TypeKind::OptionalType;
+    for (; count > 0; --count) {
+      at::Tensor t = at(operand++);
+      if (optional) some.push_back(t.defined() ? std::optional(t) : std::nullopt);
+      else all.push_back(is_written(a) ? t.clone() : t);
+    }
+    return optional ? c10::IValue(some) : c10::IValue(all);
+  }
+
+  const Step& step_;
+  const c10::FunctionSchema& schema_;
+};
+
+Tensors flattened(torch::jit::Stack results) {
+  Tensors all;
+  for (c10::IValue& v : results) {
+    if (v.isTensor()) all.push_back(std::move(v).toTensor());
+    else if (v.isTensorList()) for (at::Tensor t : v.toTensorList()) all.push_back(std::move(t));
+  }
+  return all;
+}
+
+// What PyTorch has no kernel for on the CPU, where autograd sees what such an operator consists of. Null for all others.
+using Own = Tensors (*)(const Step&, const Tensors&);
+
+Tensors linear_backward(const Step& s, const Tensors& in) {
+  const at::Tensor &x = in[0], &gradient = in[1], &weight = in[2];
+  const auto& wanted = std::get<std::vector<bool>>(s.attributes[0]);
+  at::Tensor rows = gradient.reshape({-1, gradient.size(-1)});
+  return {wanted[0] ? rows.mm(weight).reshape(x.sizes()) : at::Tensor(), wanted[1] ? rows.t().mm(x.reshape({-1, x.size(-1)})) : at::Tensor(), wanted[2] ? rows.sum(0) : at::Tensor()};
+}
+
+// With the mask's gradient: lowering/attention.cpp has the formula.
+Tensors attention_backward(const Step& s, const Tensors& in) {
+  const at::Tensor &mask = in[4], wide = in[1].to(at::toOpMathType(in[1].scalar_type()));
+  auto as_wide = [&](const at::Tensor& t) { return t.to(wide.scalar_type()); };
+  at::Tensor gradient = as_wide(in[0]), key = as_wide(in[2]), value = as_wide(in[3]);
+  TORCH_CHECK(wide.size(1) == key.size(1), "cresset: heads that share keys");
+  const double scale = std::holds_alternative<double>(s.attributes[2]) ? std::get<double>(s.attributes[2]) : 1 / std::sqrt(double(wide.size(-1)));
+  at::Tensor scores = wide.matmul(key.transpose(-1, -2)).mul_(scale).add_(as_wide(mask));
+  if (std::get<bool>(s.attributes[1])) scores.masked_fill_(at::ones_like(scores, at::kBool).tril_().logical_not_(), -std::numeric_limits<double>::infinity());
+  at::Tensor weights = scores.sub_(as_wide(in[6]).unsqueeze(-1)).exp_();
+  at::Tensor sum = weights.sum(-1, true);
+  weights.div_(sum.masked_fill_(sum.eq(0), 1));
+  at::Tensor of_scores = weights * (gradient.matmul(value.transpose(-1, -2)) - (gradient * as_wide(in[5])).sum(-1, true));
+  Tensors results{of_scores.matmul(key).mul_(scale), of_scores.transpose(-1, -2).matmul(wide).mul_(scale), weights.transpose(-1, -2).matmul(gradient), at::sum_to(of_scores, mask.sizes())};
+  for (auto [result, type] : llvm::zip(results, s.types)) result = result.to(type.dtype);
+  return results;
+}
+
+Own own_kernel(const Step& s) {
+  if (s.op == &op::linear_backward) return linear_backward;
+  const bool adds_mask = s.op == &op::_scaled_dot_product_fused_attention_overrideable_backward && s.types.size() == 4;
+  return adds_mask && std::get<double>(s.attributes[0]) == 0 ? attention_backward : nullptr;
+}
+
+const std::vector<int64_t>& integers(const Step& s, size_t attribute) { return std::get<std::vector<int64_t>>(s.attributes[attribute]); }
+at::Tensor window(const at::Tensor& base, const Step& s) { return base.as_strided(integers(s, 0), integers(s, 1), base.storage_offset() + std::get<int64_t>(s.attributes[2])); }
+
+// Of one that nobody else reads, its own memory may be written.
+at::Tensor window_write(at::Tensor base, const at::Tensor& update, const Step& s) {
+  window(base, s).copy_(update.reshape(integers(s, 0)));
+  return base;
+}
+
+at::Tensor any_outside(const at::Tensor& x, const Step& s) {
+  at::Tensor outside = x.lt(std::get<int64_t>(s.attributes[0])).logical_or_(x.ge(std::get<int64_t>(s.attributes[1])));
+  if (auto* allowed = std::get_if<int64_t>(&s.attributes[2])) outside.logical_and_(x.ne(*allowed));
+  return outside.any();
+}
+
+at::Tensor constant(const Step& s) {
+  return std::visit(
+      [&](const auto& v) -> at::Tensor {
+        if constexpr (std::is_constructible_v<at::Scalar, decltype(v)>) return at::full({}, at::Scalar(v), s.types[0].dtype).expand(s.types[0].sizes);
+        else TORCH_CHECK(false, "cresset: a constant that is no number");
+      },
+      s.attributes[0]);
+}
+
+// What lowering/builtin.cpp lowers, by PyTorch's views where it has them. `owned`: the first operand's memory is the result's to take.
+at::Tensor builtin_result(const Step& s, const Tensors& in, bool owned) {
+  const Operator* op = s.op;
+  if (op == &builtin::constant) return constant(s);
+  if (op == &builtin::window_read) return window(in[0].contiguous(), s);
+  if (op == &builtin::window_write) return window_write(owned && in[0].is_contiguous() ? in[0] : in[0].clone(at::MemoryFormat::Contiguous), in[1], s);
+  if (op == &builtin::reshape) return in[0].reshape(s.types[0].sizes);
+  if (op == &builtin::permute) return in[0].permute(integers(s, 0));
+  if (op == &builtin::convert) return in[0].to(s.types[0].dtype);
+  if (op == &builtin::expand) return in[0].expand(s.types[0].sizes);
+  if (op == &builtin::barrier) return in[0];
+  if (op == &builtin::bitcast) return in[0].reshape({-1}).view(s.types[0].dtype);
+  if (op == &builtin::any_outside) return any_outside(in[0], s);
+  TORCH_CHECK(false, "cresset: ", op->name, " is no operator of PyTorch's");
+}
+bool is_builtin(const Operator& op) { return op.counter == builtin::input.counter; }
+
+// PyTorch's kernels of the CPU and nothing above them, whatever the caller has switched on.
+class KernelsAlone {
+  static c10::DispatchKeySet above() {
+    using K = c10::DispatchKey;
+    return c10::autocast_dispatch_keyset | c10::DispatchKeySet({K::Python, K::PythonTLSSnapshot, K::PythonDispatcher, K::Functionalize, K::FuncTorchBatched, K::FuncTorchVmapMode,
+                                                                K::FuncTorchGradWrapper, K::FuncTorchDynamicLayerFrontMode, K::FuncTorchDynamicLayerBackMode});
+  }
+  at::AutoDispatchBelowADInplaceOrView no_autograd_;
+  c10::impl::ExcludeDispatchKeyGuard nothing_else_{above()};
+};
+
+Port port_of(const TensorType& type) {
+  return {c10::toString(type.dtype), {type.sizes.begin(), type.sizes.end()}, size_t(type.numel()) * c10::elementSize(type.dtype), -1};
+}
+at::Tensor over(void* data, const TensorType& type) { return at::from_blob(data, type.sizes, at::TensorOptions().dtype(type.dtype)); }
+void check(const at::Tensor& t, const TensorType& type) {
+  TORCH_CHECK(t.defined() && t.sizes() == at::IntArrayRef(type.sizes) && t.scalar_type() == type.dtype, "cresset: PyTorch's kernels give another result than was recorded");
+}
+
+class EagerGraph {
+ public:
+  // False if there is an operator that can't be run so.
+  bool build(const Graph& graph) {
+    llvm::DenseMap<const Node*, int> place;
+    auto place_of = [&](const Value& v) { return v ? place.at(v.node.get()) + int(v.index) : kAbsent; };
+    for (const NodePtr& n : graph.inputs) place[n.get()] = inputs_++;
+    values_ = inputs_;
+    for (const NodePtr& n : graph.nodes) {
+      Step step{&n->op(), {}, {}, n->attributes(), n->types(), {}, values_, {}};
+      place[n.get()] = step.results;
+      values_ += int(n->types().size());
+      for (const Value& v : n->operands()) step.operands.push_back(place_of(v));
+      if (!(n->op().body ? find_body(step, *n->op().body) : find_kernel(step))) {
+        LOG(INFO) << "cresset: compiled, as PyTorch's kernels don't compute " << n->op().name;  // with TORCH_CPP_LOG_LEVEL=INFO
+        return false;
+      }
+      steps_.push_back(std::move(step));
+    }
+    for (const Value& v : graph.outputs) results_.push_back({place_of(v), v.type()});
+    find_ends();
+    return true;
+  }
+
+  Tensors run(Tensors inputs) const {
+    Tensors values = std::move(inputs), results;
+    values.resize(size_t(values_));
+    for (const Step& s : steps_) run_step(s, values);
+    for (auto& [place, type] : results_) {
+      check(values[place], type);
+      results.push_back(values[place]);
+    }
+    return results;
+  }
+
+ private:
+  bool find_kernel(Step& step) {
+    if (is_builtin(*step.op) || own_kernel(step)) return true;
+    if (!step.op->eager) return false;
+    step.kernel = c10::Dispatcher::singleton().findSchema({kernel_name(step), step.op->overload});
+    return step.kernel && Arguments(step).are_complete();
+  }
+  bool find_body(Step& step, const Body& body) {
+    decltype(step.operands) read;
+    for (uint32_t operand : body.operand_of_input) read.push_back(step.operands[operand]);
+    step.operands = std::move(read);
+    step.body = std::make_shared<EagerGraph>();
+    return step.body->build(body.graph);
+  }
+
+  void find_ends() {
+    std::unordered_map<int, Step*> last;
+    for (Step& s : steps_) {
+      for (size_t i = 0; i < s.types.size(); ++i) last[s.results + int(i)] = &s;
+      for (int v : s.operands)
+        if (v >= inputs_) last[v] = &s;
+    }
+    for (auto& [place, type] : results_) last.erase(place);
+    for (auto& [value, step] : last) step->ends.push_back(value);
+  }
+
+  void run_step(const Step& s, Tensors& values) const {
+    Tensors results;
+    if (s.kernel) {
+      torch::jit::Stack stack = Arguments(s).stack(values);
+      s.kernel->redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+      results = flattened(std::move(stack));
+    } else {
+      Tensors in;
+      for (int v : s.operands) in.push_back(v == kAbsent ? at::Tensor() : values[v]);
+      if (s.body) results = s.body->run(std::move(in));
+      else if (Own own = own_kernel(s)) results = own(s, in);
+      else results.push_back(builtin_result(s, in, is_taken_over(s, in, values)));
+    }
+    for (size_t i = 0; i < std::min(s.types.size(), results.size()); ++i) values[s.results + i] = std::move(results[i]);
+    for (int v : s.ends) values[v].reset();
+  }
+
+  // Whether nobody else has the first operand, and what it lies over is no input's memory.
+  static bool is_taken_over(const Step& s, const Tensors& in, Tensors& values) {
+    if (in.empty() || !llvm::is_contained(s.ends, s.operands[0])) return false;
+    values[s.operands[0]].reset();
+    return in[0].use_count() == 1 && in[0].storage().use_count() == 1 && in[0].storage().resizable();
+  }
+
+  std::vector<Step> steps_;
+  std::vector<std::pair<int, TensorType>> results_;
+  int inputs_ = 0, values_ = 0;
+};
+
+class EagerProgram final : public Program {
+ public:
+  EagerProgram(const Graph& graph, EagerGraph operators) : operators_(std::move(operators)) {
+    for (const NodePtr& n : graph.inputs) from_.push_back(n->types()[0]), inputs_.push_back(port_of(from_.back()));
+    for (auto [v, aliased] : llvm::zip(graph.outputs, graph.aliased)) {
+      to_.push_back(v.type()), outputs_.push_back(port_of(v.type()));
+      outputs_.back().aliased = aliased;
+    }
+    stats_.compiled = false;
+  }
+
+  void run(void* const* inputs, void* const* outputs) override {
+    KernelsAlone guard;
+    Tensors in, out;
+    for (auto [data, type] : llvm::zip(llvm::ArrayRef(inputs, from_.size()), from_)) in.push_back(over(data, type));
+    out = operators_.run(in);
+    for (at::Tensor& result : out)  // it may be a view of an input that another result is about to overwrite
+      if (llvm::any_of(in, [&](const at::Tensor& t) { return t.is_alias_of(result); })) result = result.clone();
+    for (auto [data, type, result] : llvm::zip(llvm::ArrayRef(outputs, to_.size()), to_, out)) over(data, type).copy_(result);
+  }
+
+ private:
+  std::vector<TensorType> from_, to_;
+  EagerGraph operators_;
+};
+
+}  // namespace
+
+std::shared_ptr<Program> eager_program(const Graph& graph) {
+  EagerGraph operators;
+  return operators.build(graph) ? std::make_shared<EagerProgram>(graph, std::move(operators)) : nullptr;
+}
+
+}  // namespace cresset::trace
