@@ -20,7 +20,7 @@ An entry of ops/aten.yaml names a functional overload and says how it is treated
       whole: true           # a gradient operator that PyTorch would decompose: kept whole (it has no second derivative then)
       random: true          # two more lowering arguments: seed and offset of the device's generator
       eager: mul            # what PyTorch computes it with on the CPU, if not by the operator of this name: sizes that come for the first time may be left to that (src/trace/eager_program.h).
-                            # none: nothing, or nothing with the same results. What draws numbers has none.
+                            # none: by nothing, or nothing with the same results; it is compiled then. So is what draws numbers.
 
 In-place and out variants come from the same entry. Factories, which reach a device as their out overload only, are listed as that
 (arange.start_out).

@@ -1,19 +1,18 @@
 #include "trace/eager_program.h"
 
 #include <ATen/ATen.h>
-#include <ATen/ExpandUtils.h>
-#include <ATen/OpMathType.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <c10/util/Logging.h>
 
+#include <set>
 #include <unordered_map>
 
 #include "generated/operators.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "trace/composite.h"
+#include "trace/step.h"
 
 namespace cresset::trace {
 namespace {
@@ -23,11 +22,19 @@ constexpr int kAbsent = -1;
 using Tensors = std::vector<at::Tensor>;
 class EagerGraph;
 
+// An operator that is compiled, alone.
+struct Piece {
+  std::shared_ptr<Program> program;
+  std::vector<size_t> operands;  // of the operator, in the order of the program's inputs
+  std::vector<size_t> results;   // likewise
+};
+
 // One node, without the leaves below it: whose bytes they are changes from run to run.
 struct Step {
   const Operator* op;
   std::optional<c10::OperatorHandle> kernel;  // or its results are made here
-  std::shared_ptr<EagerGraph> body;           // or they are a graph's
+  std::shared_ptr<EagerGraph> body;           // or they are a graph's,
+  std::shared_ptr<Piece> piece;               // or PyTorch has nothing for it
   Node::Attributes attributes;
   Node::Types types;
   c10::SmallVector<int, 4> operands;  // places of values; kAbsent
@@ -149,38 +156,12 @@ Tensors flattened(torch::jit::Stack results) {
   return all;
 }
 
-// What PyTorch has no kernel for on the CPU, where autograd sees what such an operator consists of. Null for all others.
-using Own = Tensors (*)(const Step&, const Tensors&);
-
+// PyTorch has no such kernel for the CPU, where autograd sees what linear consists of.
 Tensors linear_backward(const Step& s, const Tensors& in) {
   const at::Tensor &x = in[0], &gradient = in[1], &weight = in[2];
   const auto& wanted = std::get<std::vector<bool>>(s.attributes[0]);
   at::Tensor rows = gradient.reshape({-1, gradient.size(-1)});
   return {wanted[0] ? rows.mm(weight).reshape(x.sizes()) : at::Tensor(), wanted[1] ? rows.t().mm(x.reshape({-1, x.size(-1)})) : at::Tensor(), wanted[2] ? rows.sum(0) : at::Tensor()};
-}
-
-// With the mask's gradient: lowering/attention.cpp has the formula.
-Tensors attention_backward(const Step& s, const Tensors& in) {
-  const at::Tensor &mask = in[4], wide = in[1].to(at::toOpMathType(in[1].scalar_type()));
-  auto as_wide = [&](const at::Tensor& t) { return t.to(wide.scalar_type()); };
-  at::Tensor gradient = as_wide(in[0]), key = as_wide(in[2]), value = as_wide(in[3]);
-  TORCH_CHECK(wide.size(1) == key.size(1), "cresset: heads that share keys");
-  const double scale = std::holds_alternative<double>(s.attributes[2]) ? std::get<double>(s.attributes[2]) : 1 / std::sqrt(double(wide.size(-1)));
-  at::Tensor scores = wide.matmul(key.transpose(-1, -2)).mul_(scale).add_(as_wide(mask));
-  if (std::get<bool>(s.attributes[1])) scores.masked_fill_(at::ones_like(scores, at::kBool).tril_().logical_not_(), -std::numeric_limits<double>::infinity());
-  at::Tensor weights = scores.sub_(as_wide(in[6]).unsqueeze(-1)).exp_();
-  at::Tensor sum = weights.sum(-1, true);
-  weights.div_(sum.masked_fill_(sum.eq(0), 1));
-  at::Tensor of_scores = weights * (gradient.matmul(value.transpose(-1, -2)) - (gradient * as_wide(in[5])).sum(-1, true));
-  Tensors results{of_scores.matmul(key).mul_(scale), of_scores.transpose(-1, -2).matmul(wide).mul_(scale), weights.transpose(-1, -2).matmul(gradient), at::sum_to(of_scores, mask.sizes())};
-  for (auto [result, type] : llvm::zip(results, s.types)) result = result.to(type.dtype);
-  return results;
-}
-
-Own own_kernel(const Step& s) {
-  if (s.op == &op::linear_backward) return linear_backward;
-  const bool adds_mask = s.op == &op::_scaled_dot_product_fused_attention_overrideable_backward && s.types.size() == 4;
-  return adds_mask && std::get<double>(s.attributes[0]) == 0 ? attention_backward : nullptr;
 }
 
 const std::vector<int64_t>& integers(const Step& s, size_t attribute) { return std::get<std::vector<int64_t>>(s.attributes[attribute]); }
@@ -243,28 +224,62 @@ void check(const at::Tensor& t, const TensorType& type) {
   TORCH_CHECK(t.defined() && t.sizes() == at::IntArrayRef(type.sizes) && t.scalar_type() == type.dtype, "cresset: PyTorch's kernels give another result than was recorded");
 }
 
+// Which results of each node are read.
+using Used = llvm::DenseMap<const Node*, std::set<uint32_t>>;
+Used used_of(const Graph& graph) {
+  Used used;
+  for (const NodePtr& n : graph.nodes)
+    for (const Value& v : n->operands())
+      if (v) used[v.node.get()].insert(v.index);
+  for (const Value& v : graph.outputs) used[v.node.get()].insert(v.index);
+  return used;
+}
+
+Piece piece_of(const Node& n, const std::set<uint32_t>& used, const CompilePiece& compile) {
+  Piece piece;
+  Node::Operands operands;
+  llvm::DenseMap<const Node*, size_t> operand_of;
+  for (auto [i, v] : llvm::enumerate(n.operands())) {
+    operands.push_back(v ? Value{NodeFactory::input(nullptr, v.type()), 0} : Value());
+    if (v) operand_of[operands.back().node.get()] = i;
+  }
+  NodePtr alone = NodeFactory::make(n.op(), std::move(operands), n.attributes(), n.types());
+  std::vector<Value> results;
+  for (uint32_t i : used) results.push_back({alone, i}), piece.results.push_back(i);
+  Graph graph = make_graph(results);
+  for (const NodePtr& leaf : graph.inputs) piece.operands.push_back(operand_of.at(leaf.get()));
+  piece.program = compile(graph, true);
+  return piece;
+}
+
+Tensors piece_results(const Step& s, const Tensors& in) {
+  Tensors from, results(s.types.size());
+  std::vector<void*> inputs, outputs;
+  for (size_t i : s.piece->operands) from.push_back(in[i].contiguous()), inputs.push_back(from.back().data_ptr());
+  for (size_t i : s.piece->results) results[i] = at::empty(s.types[i].sizes, s.types[i].dtype), outputs.push_back(results[i].data_ptr());
+  s.piece->program->run(inputs.data(), outputs.data());
+  return results;
+}
+
 class EagerGraph {
  public:
-  // False if there is an operator that can't be run so.
-  bool build(const Graph& graph) {
+  EagerGraph(const Graph& graph, const CompilePiece& compile) {
     llvm::DenseMap<const Node*, int> place;
     auto place_of = [&](const Value& v) { return v ? place.at(v.node.get()) + int(v.index) : kAbsent; };
+    Used used = used_of(graph);
     for (const NodePtr& n : graph.inputs) place[n.get()] = inputs_++;
     values_ = inputs_;
     for (const NodePtr& n : graph.nodes) {
-      Step step{&n->op(), {}, {}, n->attributes(), n->types(), {}, values_, {}};
+      Step step{&n->op(), {}, {}, {}, n->attributes(), n->types(), {}, values_, {}};
       place[n.get()] = step.results;
       values_ += int(n->types().size());
       for (const Value& v : n->operands()) step.operands.push_back(place_of(v));
-      if (!(n->op().body ? find_body(step, *n->op().body) : find_kernel(step))) {
-        LOG(INFO) << "cresset: compiled, as PyTorch's kernels don't compute " << n->op().name;  // with TORCH_CPP_LOG_LEVEL=INFO
-        return false;
-      }
+      if (const Body* body = n->op().body) find_body(step, *body, compile);
+      else if (!find_kernel(step)) step.piece = std::make_shared<Piece>(piece_of(*n, used[n.get()], compile));
       steps_.push_back(std::move(step));
     }
     for (const Value& v : graph.outputs) results_.push_back({place_of(v), v.type()});
     find_ends();
-    return true;
   }
 
   Tensors run(Tensors inputs) const {
@@ -279,18 +294,18 @@ class EagerGraph {
   }
 
  private:
-  bool find_kernel(Step& step) {
-    if (is_builtin(*step.op) || own_kernel(step)) return true;
+  static bool find_kernel(Step& step) {
+    if (is_builtin(*step.op) || step.op == &op::linear_backward) return true;
     if (!step.op->eager) return false;
     step.kernel = c10::Dispatcher::singleton().findSchema({kernel_name(step), step.op->overload});
-    return step.kernel && Arguments(step).are_complete();
+    if (step.kernel && !Arguments(step).are_complete()) step.kernel.reset();
+    return step.kernel.has_value();
   }
-  bool find_body(Step& step, const Body& body) {
+  static void find_body(Step& step, const Body& body, const CompilePiece& compile) {
     decltype(step.operands) read;
     for (uint32_t operand : body.operand_of_input) read.push_back(step.operands[operand]);
     step.operands = std::move(read);
-    step.body = std::make_shared<EagerGraph>();
-    return step.body->build(body.graph);
+    step.body = std::make_shared<EagerGraph>(body.graph, compile);
   }
 
   void find_ends() {
@@ -314,7 +329,8 @@ class EagerGraph {
       Tensors in;
       for (int v : s.operands) in.push_back(v == kAbsent ? at::Tensor() : values[v]);
       if (s.body) results = s.body->run(std::move(in));
-      else if (Own own = own_kernel(s)) results = own(s, in);
+      else if (s.piece) results = piece_results(s, in);
+      else if (s.op == &op::linear_backward) results = linear_backward(s, in);
       else results.push_back(builtin_result(s, in, is_taken_over(s, in, values)));
     }
     for (size_t i = 0; i < std::min(s.types.size(), results.size()); ++i) values[s.results + i] = std::move(results[i]);
@@ -335,7 +351,7 @@ class EagerGraph {
 
 class EagerProgram final : public Program {
  public:
-  EagerProgram(const Graph& graph, EagerGraph operators) : operators_(std::move(operators)) {
+  EagerProgram(const Graph& graph, const CompilePiece& compile) : operators_(graph, compile) {
     for (const NodePtr& n : graph.inputs) from_.push_back(n->types()[0]), inputs_.push_back(port_of(from_.back()));
     for (auto [v, aliased] : llvm::zip(graph.outputs, graph.aliased)) {
       to_.push_back(v.type()), outputs_.push_back(port_of(v.type()));
@@ -361,9 +377,9 @@ class EagerProgram final : public Program {
 
 }  // namespace
 
-std::shared_ptr<Program> eager_program(const Graph& graph) {
-  EagerGraph operators;
-  return operators.build(graph) ? std::make_shared<EagerProgram>(graph, std::move(operators)) : nullptr;
+std::shared_ptr<Program> eager_program(const Graph& graph, const CompilePiece& compile) {
+  auto is_eager = [](const NodePtr& n) { return n->op().eager || n->op().body; };
+  return llvm::any_of(graph.nodes, is_eager) ? std::make_shared<EagerProgram>(graph, compile) : nullptr;
 }
 
 }  // namespace cresset::trace

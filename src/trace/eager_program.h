@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "runtime/program.h"
-#include "trace/graph.h"
+#include "trace/split.h"
 
 namespace cresset::trace {
 
-/// Its run raises a c10::Error, before anything is written, if a kernel refuses its arguments or gives something else than was recorded: whoever runs it compiles the graph then.
-/// Null if the graph holds what PyTorch's CPU kernels can't compute: random numbers of the device's generator, users' composites.
-std::shared_ptr<Program> eager_program(const Graph& graph);
+/// Operators that PyTorch's CPU kernels don't compute, or not with the same results (`eager: none` in ops/aten.yaml), random numbers among them, become programs of their own by `compile`. Null if
+/// there are no others. Its run raises a c10::Error, before anything is written, if a kernel refuses its arguments or gives something else than was recorded: whoever runs it compiles the graph then.
+std::shared_ptr<Program> eager_program(const Graph& graph, const CompilePiece& compile);
 
 }  // namespace cresset::trace

@@ -337,7 +337,7 @@ bool runs_eagerly(const Graph& graph, const Structure* changing) {
 std::shared_ptr<Program> eager_program_for(const Graph& graph, const Structure* changing) {
   static Counter eager("cresset.eager");
   if (!runs_eagerly(graph, changing)) return nullptr;
-  auto program = eager_program(graph);
+  auto program = eager_program(graph, program_of_piece);
   if (!program) return nullptr;
   eager.add();
   return changing ? measured(std::move(program), changing->costs, work_of(graph)) : program;

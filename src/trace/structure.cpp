@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kKnownSizes = 2;  // that are compiled for themselves: two sizes that alternate (the last batch of an epoch) stay so
 constexpr size_t kMaxStructures = 1024;
-constexpr int64_t kTried = 2;     // more, that are compiled to see what it takes: the first of these makes code for all sizes
 constexpr double kNewest = 0.3;    // of a pace is the newest run
 
 std::unordered_map<std::string, Structure>& structures() {
@@ -94,8 +93,8 @@ void Pace::add(double seconds, double work) {
   pace_ = is_known() ? pace_ + kNewest * (now - pace_) : now;
 }
 
-bool Costs::pays_to_compile(double work) {
-  if (needs_compiler || ++sizes <= kTried || lost_seconds > compile_seconds) return true;
+bool Costs::pays_to_compile(double work) const {
+  if (needs_compiler || compile_seconds == 0 || lost_seconds > compile_seconds) return true;
   return eager.is_known() && eager.seconds(work) - compiled.seconds(work) > compile_seconds;
 }
 

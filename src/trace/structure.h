@@ -24,14 +24,13 @@ class Pace {
 /// What the sizes of one structure have cost so far.
 struct Costs {
   Pace compiled, eager;         ///< runs of compiled programs, and by PyTorch's own kernels
-  double compile_seconds = 0;   ///< of the last size that was compiled
+  double compile_seconds = 0;   ///< of the last size that was compiled; 0: none was
   double lost_seconds = 0;      ///< by PyTorch's kernels, since then
-  int64_t sizes = 0;            ///< new ones that were asked about
   bool needs_compiler = false;  ///< PyTorch's kernels could not run one
 
-  /// Whether a size that has not come before is to be compiled at once: if its first run gains more than compiling takes. The first ones are, and one whenever as much has been lost by not
+  /// Whether a size that has not come before is to be compiled at once: if its first run gains more than compiling takes. The first one is, and one whenever as much has been lost by not
   /// compiling as the last compilation took: what it takes shrinks with the sizes that are known.
-  bool pays_to_compile(double work);
+  bool pays_to_compile(double work) const;
 };
 
 struct Structure {
