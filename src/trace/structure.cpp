@@ -90,7 +90,8 @@ class MeasuredProgram final : public Program {
 
 void Pace::add(double seconds, double work) {
   double now = seconds / std::max(work, 1.0);
-  pace_ = is_known() ? pace_ + kNewest * (now - pace_) : now;
+  pace_ = runs_ == 0 ? now : runs_ == 1 ? std::min(pace_, now) : pace_ + kNewest * (now - pace_);
+  ++runs_;
 }
 
 bool Costs::pays_to_compile(double work) const {

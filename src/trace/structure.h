@@ -10,15 +10,16 @@
 
 namespace cresset::trace {
 
-/// Of runs of different sizes: seconds in proportion to the work.
+/// Of runs of different sizes: seconds in proportion to the work. The first run, which finds nothing in place, tells too little.
 class Pace {
  public:
   void add(double seconds, double work);
-  bool is_known() const { return pace_ > 0; }
+  bool is_known() const { return runs_ > 1; }
   double seconds(double work) const { return pace_ * work; }
 
  private:
   double pace_ = 0;
+  int64_t runs_ = 0;
 };
 
 /// What the sizes of one structure have cost so far.

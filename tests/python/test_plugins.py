@@ -353,3 +353,14 @@ print("not seen")
     careless = {end: run(script, CRESSET_GUARD=end) for end in ("", "end")}
     assert careless[""].stdout.strip() == "not seen", careless[""].stderr
     assert careless["end"].returncode == -signal.SIGSEGV and not careless["end"].stdout
+
+
+def test_kernels_are_asked_for_every_size(build):
+    """Without a plugin, sizes that come for the first time may be left to PyTorch's kernels."""
+    code = """
+for n in range(20, 30):
+    F.gelu(torch.randn(n, 16).to("cresset")).cpu()
+print(torch_cresset.counters().get("cresset.eager", 0))
+"""
+    left = [int(run(code, CRESSET_NEW_SIZES="", **plugins).stdout) for plugins in ({}, {"CRESSET_PLUGINS": build(GOOD, "asked")})]
+    assert left[0] >= 3 and left[1] == 0
