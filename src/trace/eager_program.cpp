@@ -203,7 +203,6 @@ at::Tensor builtin_result(const Step& s, const Tensors& in, bool owned) {
   if (op == &builtin::any_outside) return any_outside(in[0], s);
   TORCH_CHECK(false, "cresset: ", op->name, " is no operator of PyTorch's");
 }
-bool is_builtin(const Operator& op) { return op.counter == builtin::input.counter; }
 
 // PyTorch's kernels of the CPU and nothing above them, whatever the caller has switched on.
 class KernelsAlone {
@@ -216,9 +215,6 @@ class KernelsAlone {
   c10::impl::ExcludeDispatchKeyGuard nothing_else_{above()};
 };
 
-Port port_of(const TensorType& type) {
-  return {c10::toString(type.dtype), {type.sizes.begin(), type.sizes.end()}, size_t(type.numel()) * c10::elementSize(type.dtype), -1};
-}
 at::Tensor over(void* data, const TensorType& type) { return at::from_blob(data, type.sizes, at::TensorOptions().dtype(type.dtype)); }
 void check(const at::Tensor& t, const TensorType& type) {
   TORCH_CHECK(t.defined() && t.sizes() == at::IntArrayRef(type.sizes) && t.scalar_type() == type.dtype, "cresset: PyTorch's kernels give another result than was recorded");

@@ -180,6 +180,7 @@ std::recursive_mutex& trace_mutex();
 
 inline const TensorType& Value::type() const { return node->types()[index]; }
 
+inline bool is_builtin(const Operator& op) { return op.counter == builtin::input.counter; }
 inline bool is_leaf(const Node& n) { return &n.op() == &builtin::input || &n.op() == &builtin::scalar; }
 
 }  // namespace cresset::trace

@@ -117,8 +117,8 @@ class Splitter {
       for (Key k : it->second)
         if (is_layout(*k.first)) find_boundaries(*k.first, it->first);
     auto program = std::make_shared<SplitProgram>();
-    for (size_t i = 0; i < graph_.inputs.size(); ++i) places_[{graph_.inputs[i].get(), 0}] = {Place::Input, i}, program->inputs_.push_back(port(graph_.inputs[i]->types()[0]));
-    for (const Value& v : graph_.outputs) program->outputs_.push_back(port(v.type()));
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) places_[{graph_.inputs[i].get(), 0}] = {Place::Input, i}, program->inputs_.push_back(port_of(graph_.inputs[i]->types()[0]));
+    for (const Value& v : graph_.outputs) program->outputs_.push_back(port_of(v.type()));
     for (size_t j = 0; j < graph_.outputs.size(); ++j) program->outputs_[j].aliased = graph_.aliased[j];
     for (auto& [piece, keys] : wanted_) add_piece(*program, piece, compile);
     for (size_t j = 0; j < graph_.outputs.size(); ++j) {
@@ -134,7 +134,6 @@ class Splitter {
  private:
   using Key = std::pair<const Node*, uint32_t>;
   static Key key(const Value& v) { return {v.node.get(), v.index}; }
-  static Port port(const TensorType& t) { return {c10::toString(t.dtype), {t.sizes.begin(), t.sizes.end()}, size_t(t.numel()) * c10::elementSize(t.dtype), -1}; }
   // Made again in the piece that reads it, unless that piece would change with it.
   bool is_repeated(const Node& n, int piece) { return (is_layout(n) || made_of_less_.contains(&n)) && (piece % 2 == 1 || piece_of_[&n] % 2 == 0); }
 
@@ -226,6 +225,10 @@ class Splitter {
 };
 
 }  // namespace
+
+Port port_of(const TensorType& type) {
+  return {c10::toString(type.dtype), {type.sizes.begin(), type.sizes.end()}, size_t(type.numel()) * c10::elementSize(type.dtype), -1};
+}
 
 std::shared_ptr<Program> split_program(const Graph& graph, const std::vector<bool>& changing, const CompilePiece& compile) {
   static Counter splits("cresset.split");

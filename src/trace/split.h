@@ -12,6 +12,9 @@
 
 namespace cresset::trace {
 
+/// An input or output of this type.
+Port port_of(const TensorType& type);
+
 /// The program of one piece; of operators that change with `changing`.
 using CompilePiece = std::function<std::shared_ptr<Program>(const Graph& piece, bool changing)>;
 

@@ -90,8 +90,6 @@ void remember(Known now) {
   w.known.erase(w.known.begin());
 }
 
-bool is_builtin(const Node& n) { return n.op().counter == builtin::input.counter; }
-
 // Numbers the leaves below a value in the order in which they appear. What lies between are windows and conversions, which are not operators of the user's.
 void note_leaves(const Value& value) {
   Window& w = window();
@@ -102,7 +100,7 @@ void note_leaves(const Value& value) {
     if (n->mark() == w.mark) continue;
     n->set_mark(w.mark, w.now.leaves);
     if (!is_leaf(*n)) {
-      if (is_builtin(*n))
+      if (is_builtin(n->op()))
         for (const Value& v : n->operands())
           if (v) waiting.push_back(v.node.get());
       continue;
