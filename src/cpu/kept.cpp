@@ -11,9 +11,16 @@ using namespace mlir;
 namespace {
 
 constexpr double kReadBytesPerSecond = 8e9;  // of weights, by one thread: memory is shared with others
-constexpr double kLeastGain = 4;             // times as long as reading the weights
-constexpr double kLeastSeconds = 50e-6;
+constexpr double kLeastGain = 4;             // times as long as finding that no weight has changed
 constexpr double kMostBytesPerSecond = 4e9;  // of what is kept, for the time that it saves
+// Where writes are watched: what asking takes for each array and its bytes, of which the first and the last page are read.
+constexpr double kSecondsToAsk = 0.5e-6, kWatchedBytesPerSecond = 1e12;
+constexpr int64_t kReadOfWatched = 2 * int64_t(WriteWatch::kPage);
+
+double seconds_to_compare(int64_t bytes) {
+  if (!WriteWatch::is_available()) return double(bytes) / kReadBytesPerSecond;
+  return kSecondsToAsk + double(std::min(bytes, kReadOfWatched)) / kReadBytesPerSecond + double(bytes) / kWatchedBytesPerSecond;
+}
 
 // Fusions that read one another's results are kept together, or not at all.
 struct Group {
@@ -22,9 +29,10 @@ struct Group {
   llvm::SetVector<Value> weights;
 
   bool pays() const {
-    double read = 0;
-    for (Value v : weights) read += double(value_bytes(v)) / kReadBytesPerSecond;
-    return seconds >= kLeastSeconds && seconds >= kLeastGain * read && double(kept_bytes) <= kMostBytesPerSecond * seconds;
+    const double least = WriteWatch::is_available() ? 10e-6 : 50e-6;
+    double comparing = 0;
+    for (Value v : weights) comparing += seconds_to_compare(value_bytes(v));
+    return seconds >= least && seconds >= kLeastGain * comparing && double(kept_bytes) <= kMostBytesPerSecond * seconds;
   }
 };
 
@@ -69,25 +77,51 @@ Kept choose_kept(func::FuncOp main, const std::vector<Fusion>& fusions, ArrayRef
 }
 
 Fingerprint::Fingerprint(ArrayRef<size_t> bytes) {
-  constexpr size_t kPart = 128 << 10;
+  constexpr size_t kEdge = WriteWatch::kPage, kPart = 128 << 10;
   for (auto [array, size] : llvm::enumerate(bytes))
-    for (size_t offset = 0; offset < size; offset += kPart) parts_.push_back({array, offset, std::min(kPart, size - offset)});
+    for (size_t offset = 0, part; offset < size; offset += part) {
+      bool is_edge = offset == 0 || offset + kEdge >= size;
+      part = std::min(is_edge ? kEdge : std::min(kPart, size - kEdge - offset), size - offset);
+      parts_.push_back({array, offset, part, is_edge});
+    }
   hashes_.resize(parts_.size());
 }
 
 void Fingerprint::hash_parts(void* const* buffers, int64_t begin, int64_t end, void*) {
   auto& self = *static_cast<Fingerprint*>(buffers[0]);
-  auto* arrays = static_cast<const void* const*>(buffers[1]);
   for (int64_t i = begin; i < end; ++i) {
-    const Part& part = self.parts_[i];
-    self.hashes_[i] = llvm::xxh3_64bits({static_cast<const uint8_t*>(arrays[part.array]) + part.offset, part.bytes});
+    size_t at = self.unread_[i];
+    self.hashes_[at] = llvm::xxh3_64bits({reinterpret_cast<const uint8_t*>(self.begin_of(self.parts_[at])), self.parts_[at].bytes});
   }
 }
 
+bool Fingerprint::begin_to_watch() {
+  std::vector<WriteWatch::Range> pages;
+  for (const Part& part : parts_) {
+    if (part.is_edge) continue;
+    uintptr_t begin = begin_of(part) / WriteWatch::kPage * WriteWatch::kPage, end = round_up(begin_of(part) + part.bytes, WriteWatch::kPage);
+    if (!pages.empty() && pages.back().begin <= begin && begin <= pages.back().end) pages.back().end = end;
+    else pages.push_back({begin, end});
+  }
+  return watch_.begin(std::move(pages));
+}
+
 uint64_t Fingerprint::of(ArrayRef<const void*> arrays) {
-  void* buffers[] = {this, const_cast<const void**>(arrays.data())};
-  if (are_together()) parallel_for(hash_parts, buffers, 0, int64_t(parts_.size()), 4, 0);
-  else hash_parts(buffers, 0, int64_t(parts_.size()), nullptr);
+  std::optional<std::vector<WriteWatch::Range>> written;
+  if (arrays != ArrayRef(arrays_)) {
+    arrays_.assign(arrays.begin(), arrays.end()), is_watched_.reset();
+  } else if (is_watched_ != false) {
+    if (is_watched_) written = watch_.written();
+    if (!written) is_watched_ = begin_to_watch();  // before they are read: what is written meanwhile is found next time
+  }
+  unread_.clear();
+  for (auto [i, part] : llvm::enumerate(parts_)) {
+    uintptr_t begin = begin_of(part), end = begin + part.bytes;
+    if (!written || part.is_edge || llvm::any_of(*written, [&](auto& range) { return range.begin < end && begin < range.end; })) unread_.push_back(i);
+  }
+  void* buffers[] = {this};
+  if (are_together()) parallel_for(hash_parts, buffers, 0, int64_t(unread_.size()), 4, 0);
+  else hash_parts(buffers, 0, int64_t(unread_.size()), nullptr);
   return llvm::xxh3_64bits({reinterpret_cast<const uint8_t*>(hashes_.data()), hashes_.size() * sizeof(uint64_t)});
 }
 

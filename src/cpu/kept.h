@@ -5,6 +5,7 @@
 
 #include "cpu/fusion.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "runtime/write_watch.h"
 
 namespace cresset::cpu {
 
@@ -20,7 +21,7 @@ struct Kept {
 /// Chooses the fusions that are worth keeping: `seconds[i]` is what fusion i takes. Reading their weights, to see whether they have changed, has to take a fraction of that.
 Kept choose_kept(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, llvm::ArrayRef<double> seconds);
 
-/// Tells bytes from others as well as 64 bits can (XXH3, as LLVM has it), on all threads that are together.
+/// Tells bytes from others as well as 64 bits can (XXH3, as LLVM has it), on all threads that are together. From the second time on it reads what has been written to since, where that can be watched.
 class Fingerprint {
  public:
   Fingerprint() = default;
@@ -29,12 +30,21 @@ class Fingerprint {
   uint64_t of(llvm::ArrayRef<const void*> arrays);
 
  private:
+  // The first and the last part of an array share pages with what lies around it, and are always read.
   struct Part {
     size_t array, offset, bytes;
+    bool is_edge;
   };
+  uintptr_t begin_of(const Part& part) const { return reinterpret_cast<uintptr_t>(arrays_[part.array]) + part.offset; }
+  bool begin_to_watch();
   static void hash_parts(void* const* buffers, int64_t begin, int64_t end, void* scratch);
+
   std::vector<Part> parts_;
   std::vector<uint64_t> hashes_;
+  std::vector<size_t> unread_;  // parts that are to be read
+  std::vector<const void*> arrays_;
+  WriteWatch watch_;
+  std::optional<bool> is_watched_;  // none: not tried, as these arrays were seen once
 };
 
 }  // namespace cresset::cpu

@@ -1,5 +1,7 @@
 """What depends on weights alone is computed once, and again as soon as a weight is another, however it was written."""
 
+import os
+
 import pytest
 import torch
 
@@ -75,8 +77,26 @@ def test_numpy_writes_are_seen():
     call = compiled(model)
     with torch.no_grad():
         call(x).cpu(), call(x).cpu()
-        model.positions.numpy()[17] = 0.5  # no counter of PyTorch's sees this
-        torch.testing.assert_close(call(x), model(x))
+        for row in range(4):
+            model.positions.numpy()[row] = 0.5  # no counter of PyTorch's sees this
+            torch.testing.assert_close(call(x), model(x))
+            call(x), call(x)
+
+
+def test_another_process_writes_are_seen():
+    torch.manual_seed(0)
+    model, x = Positions(), torch.randn(8, 256)
+    model.share_memory()
+    call = compiled(model)
+    with torch.no_grad():
+        for row in range(4):
+            call(x), call(x)
+            child = os.fork()
+            if child == 0:
+                model.positions.numpy()[row] = 0.5
+                os._exit(0)
+            os.waitpid(child, 0)
+            torch.testing.assert_close(call(x), model(x))
 
 
 def test_weights_that_always_change_are_not_looked_at():

@@ -6,6 +6,7 @@
 #include "cpu/prepare/rewrite.h"
 #include "cpu/prepare/sink_transposes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "runtime/write_watch.h"
 
 namespace cresset::cpu {
 
@@ -79,7 +80,7 @@ class Chooser {
 
  private:
   // Two threads of an Emerald Rapids: what a convolution gains for each multiply-add, and one whose rows fill no vector; what a byte costs that is transposed, by what else makes or reads it, and one
-  // of weights that are transposed once and compared in every call.
+  // of weights that are transposed once and compared in every call where writes to them can't be watched.
   static constexpr double kGain = 2.5e-13, kGainOfShortRows = 5e-13, kSecondsPerByte = 2e-10, kSecondsPerByteOfWeights = 1e-10;
 
   static bool gains(ConvolutionOp op) {
@@ -101,7 +102,7 @@ class Chooser {
     double terms = double(kernel.getNumElements()) / double(kernel.getDimSize(dims.getKernelOutputFeatureDimension()));
     bool has_windows = terms > double(kernel.getDimSize(dims.getKernelInputFeatureDimension()));
     double gain = shaped(op).getDimSize(dims.getOutputSpatialDimensions().back()) < TileRegisters::kRows ? kGainOfShortRows : kGain;
-    return gain * double(shaped(op).getNumElements()) * terms - (has_windows ? kSecondsPerByteOfWeights * bytes_of(op.getRhs()) : 0);
+    return gain * double(shaped(op).getNumElements()) * terms - (has_windows && !WriteWatch::is_available() ? kSecondsPerByteOfWeights * bytes_of(op.getRhs()) : 0);
   }
 
   // Values that are transposed behind, or will be: each is one of the convolutions that it is connected with.
