@@ -31,6 +31,7 @@ bool is_expression(Operation* op) { return is_elementwise(op) || (is_index_opera
 
 // Too dear to compute again for each element of a broadcast.
 bool is_expensive(Operation* op) {
+  if (op->hasAttr(kReaches)) return false;  // a load and a permutation
   return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, TanOp, Atan2Op, CbrtOp, Expm1Op, Log1pOp, RsqrtOp, SqrtOp, DivOp,
              RemOp, CustomCallOp, GatherOp, DynamicUpdateSliceOp, PadOp>(op) || is_random_bits(op);
 }
@@ -176,7 +177,7 @@ class Fuser {
       bool transposed = llvm::any_of(uses, [](const Use& u) { return isa<TransposeOp>(u.user); }), repeated = !is_aligned_reader(*first, uses) || (isa<PadOp>(op) && transposed);
       // A channel's scale, say, or its weights, which all of its positions share.
       int64_t readers = product(first->shape) / std::max<int64_t>(shaped(op->getResult(0)).getNumElements(), 1);
-      bool shared = (readers >= 32 && has_expensive_part(op)) || (readers >= 4 && reads_transposed(op));
+      bool shared = (readers >= 32 && has_expensive_part(op)) || (readers >= 4 && reads_transposed(op)) || is_gathered_often(op, *first, uses);
       if (alone && !shared && !(repeated && is_expensive(op)) && !is_epilogue_before_moves(op) && !(transposed && reads_windows(op)) && inline_depth(op, *first) < 24 && evaluations(uses) <= kMostEvaluations) {
         evaluations_[op] = evaluations(uses);
         return join(op, *first, Fusion::Inline);
@@ -185,6 +186,13 @@ class Fuser {
     Fusion& fusion = start(op, Fusion::Rows, Fusion::Element);
     fusion.shape.assign(shaped(op->getResult(0)).getShape().begin(), shaped(op->getResult(0)).getShape().end());
     if (fusion.shape.empty()) fusion.shape.push_back(1);
+  }
+
+  // Whether gathers read each element several times, as those that resize an image do, what is dear to compute.
+  bool is_gathered_often(Operation* op, const Fusion& fusion, ArrayRef<Use> uses) {
+    constexpr int64_t kOften = 4;
+    bool gathered = llvm::any_of(uses, [](const Use& u) { return isa<GatherOp>(u.user); });
+    return gathered && has_expensive_part(op) && evaluations(uses) * product(fusion.shape) >= kOften * shaped(op->getResult(0)).getNumElements();
   }
 
   // Whether a product's epilogue had better write this, of which others read what lies elsewhere: a pad, windows, a concatenation. That keeps them from being parts of the epilogue, and it from what they

@@ -40,6 +40,20 @@ def test_interpolate(rank, how, to):
     assert not fallbacks()
 
 
+@pytest.mark.parametrize("width", [13, 24, 50, 100])
+@pytest.mark.parametrize("factor", [0.3, 0.5, 1, 2, 4])
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_rows_of_vectors(mode, factor, width, dtype):
+    how = dict(mode=mode, size=(int(6 * factor), int(width * factor)))
+    x = torch.randn(2, 3, 6, width, dtype=dtype)
+    torch_cresset.reset_counters()
+    # Eager's gradients of bf16 are summed in bf16.
+    expected = [t.to(dtype) for t in run("cpu", x.float(), how)] if dtype == torch.bfloat16 else run("cpu", x, how)
+    torch.testing.assert_close(run("cresset", x, how), expected)
+    assert not fallbacks()
+
+
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
 def test_integers_are_taken_as_they_are(mode):
     x = torch.randint(0, 255, (1, 3, 8, 8), dtype=torch.uint8)

@@ -7,6 +7,7 @@
 #include "cpu/fusion.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/IntrinsicsX86.h"
 
 namespace cresset::cpu {
 
@@ -398,7 +399,70 @@ IR ElementEmitter::emit_dynamic_update(DynamicUpdateSliceOp op, const Indices& a
   return b.CreateSelect(inside, emit(op.getUpdate(), inner), emit(op.getOperand(), at));
 }
 
+// Lane i is lane places[i] of `from`, all in registers.
+IR ElementEmitter::picked(IR from, IR places) {
+  using namespace llvm::Intrinsic;
+  auto& b = k_.b;
+  const int width = k_.target.avx512() && lanes_ >= 16 ? 16 : 8;
+  auto* floats = k_.vector(b.getFloatTy(), width);
+  auto count_of = [](IR v) { return int(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements()); };
+  // Lanes [first, first + count), of which nobody asks for those that don't exist.
+  auto part = [&](IR v, int first, int count) {
+    SmallVector<int> order(count, -1);
+    std::iota(order.begin(), order.begin() + std::min(count, count_of(v) - first), first);
+    return b.CreateShuffleVector(v, order);
+  };
+  // Of two registers, which one instruction of AVX-512 takes, or of `count`, halves of which are chosen from.
+  std::function<IR(int first, int count, IR at)> pick = [&](int first, int count, IR at) -> IR {
+    auto source = [&](int i) { return b.CreateBitCast(part(from, (first + i) * width, width), floats); };
+    if (count == 1) return width == 8 ? b.CreateIntrinsic(x86_avx2_permps, {}, {source(0), at}) : b.CreateIntrinsic(x86_avx512_permvar_sf_512, {}, {source(0), at});
+    if (count == 2 && k_.target.avx512()) return b.CreateIntrinsic(width == 8 ? x86_avx512_vpermi2var_ps_256 : x86_avx512_vpermi2var_ps_512, {}, {source(0), at, source(1)});
+    IR half = llvm::ConstantInt::get(at->getType(), count / 2 * width);
+    return b.CreateSelect(b.CreateICmpULT(at, half), pick(first, count / 2, at), pick(first + count / 2, count - count / 2, b.CreateSub(at, half)));
+  };
+  IRs parts;
+  for (int i = 0; i < lanes_; i += width) parts.push_back(pick(0, int(ceil_div(count_of(from), width)), part(places, i, width)));
+  return b.CreateBitCast(part(k_.concatenate(parts), 0, lanes_), places->getType()->getWithNewType(from->getType()->getScalarType()));
+}
+
+IR ElementEmitter::emit_row_gather(GatherOp op, const Indices& at) {
+  auto& b = k_.b;
+  auto dims = op.getDimensionNumbers();
+  auto reaches = op->getAttrOfType<DenseI64ArrayAttr>(kReaches);
+  const bool has_instruction = k_.target.avx512() || k_.target.features.find("+avx2") != std::string::npos;
+  if (!reaches || !has_instruction || !llvm::isPowerOf2_32(lanes_) || lanes_ < kLeastReach || k_.compute_type(element(op.getResult()))->getScalarSizeInBits() != 32) return nullptr;
+  // They lie in one vector, or two, the last of which may begin earlier, as short as the row demands.
+  const int64_t size = shaped(op.getOperand()).getShape().back(), which = llvm::Log2_32(lanes_ / kLeastReach);
+  const int width = int(std::min<int64_t>(lanes_, llvm::bit_floor(uint64_t(size))));
+  if (which >= reaches.size() || reaches[which] >= 2 * width || width < 4) return nullptr;
+  Indices inner;
+  std::optional<Index> along;
+  for (auto [d, index] : llvm::enumerate(at)) {
+    if (index.lanes) return nullptr;
+    if (llvm::is_contained(dims.getOffsetDims(), int64_t(d))) inner.push_back(index);
+    else along = index;
+  }
+  if (along->step != 1 || llvm::any_of(inner, [](const Index& i) { return i.step != 0; })) return nullptr;
+  IR places = b.CreateZExtOrTrunc(emit(op.getStartIndices(), {*along}), k_.vector(b.getInt32Ty(), lanes_)), last = k_.i64(size - width);
+  ElementEmitter vectors(k_, fusion_, width, leaf_);
+  auto vector_at = [&](IR first) {
+    Indices whole = inner;
+    whole.push_back({first, 1, 1});
+    return vectors.emit(op.getOperand(), whole);
+  };
+  auto behind = [&](IR first) { return b.CreateSub(places, k_.splat(b.CreateTrunc(first, b.getInt32Ty()), lanes_)); };
+  auto splat = [&](int64_t n) { return llvm::ConstantInt::get(places->getType(), n); };
+  IR first = k_.min(b.CreateZExt(b.CreateExtractElement(places, uint64_t(0)), b.getInt64Ty()), last), from = vector_at(first), lanes = behind(first);
+  if (reaches[which] >= width) {
+    IR second = k_.min(k_.add(first, k_.i64(width)), last);
+    from = k_.concatenate({from, vector_at(second)});
+    lanes = b.CreateSelect(b.CreateICmpULT(lanes, splat(width)), lanes, b.CreateAdd(behind(second), splat(width)));
+  }
+  return picked(from, lanes);
+}
+
 IR ElementEmitter::emit_gather(GatherOp op, const Indices& at) {
+  if (IR result = emit_row_gather(op, at)) return result;
   auto dims = op.getDimensionNumbers();
   auto operand = shaped(op.getOperand()), indices = shaped(op.getStartIndices());
   SmallVector<Index> batch;

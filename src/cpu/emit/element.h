@@ -40,6 +40,11 @@ inline constexpr llvm::StringLiteral kWithinI32 = "cresset.within_i32";
 /// On a sort: how many of each line's first elements somebody reads (by simplify()).
 inline constexpr llvm::StringLiteral kFirstWanted = "cresset.first_wanted";
 
+/// On a gather along rows whose constant positions never decrease (by mark_row_gathers()): how far the last of so many that follow each other lies behind the first one at most, for kLeastReach and
+/// each power of two up to kMostReach.
+inline constexpr llvm::StringLiteral kReaches = "cresset.reaches";
+inline constexpr int kLeastReach = 4, kMostReach = 64;
+
 /// Whether the operation can be emitted as an element expression.
 bool is_elementwise(mlir::Operation* op);
 bool is_index_operation(mlir::Operation* op);
@@ -75,6 +80,9 @@ class ElementEmitter {
   IR emit_pad(mlir::stablehlo::PadOp op, const Indices& at);
   IR emit_pad(mlir::stablehlo::PadOp op, const Indices& at, std::optional<std::pair<int64_t, Index>> whole);
   IR emit_gather(mlir::stablehlo::GatherOp op, const Indices& at);
+  /// By vectors of which lanes are picked; null if they are read one by one.
+  IR emit_row_gather(mlir::stablehlo::GatherOp op, const Indices& at);
+  IR picked(IR from, IR places);
   IR emit_dynamic_update(mlir::stablehlo::DynamicUpdateSliceOp op, const Indices& at);
   IR emit_random_bits(mlir::stablehlo::CompositeOp op, const Indices& at);
   Indices through_reshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, const Indices& at);

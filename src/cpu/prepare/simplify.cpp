@@ -9,6 +9,7 @@
 #include "cpu/prepare/join_products.h"
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/rewrite.h"
+#include "cpu/prepare/row_gathers.h"
 #include "cpu/prepare/sink_transposes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
@@ -717,6 +718,7 @@ void simplify(ModuleOp module, bool tiles) {
       auto is_cut = [](Operation* user) { return isa<ConvertOp>(user) && is_byte(element(user->getResult(0))); };
       if (element(op).isInteger(32) && is_within_i32(op.getOperand()) && llvm::all_of(op->getUsers(), is_cut)) op->setAttr(kWithinI32, UnitAttr::get(op.getContext()));
     });
+    mark_row_gathers(function);
     function.walk([](SortOp op) { op->setAttr(kFirstWanted, IntegerAttr::get(IntegerType::get(op.getContext(), 64), first_wanted(op))); });
   }
 }
