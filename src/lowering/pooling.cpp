@@ -1,10 +1,10 @@
-// Pooling over the last two or three dimensions. A window is a chain over its few offsets, each a strided slice of the input (its gradient: a
-// padded copy of the output's), so that it fuses like element-wise code.
+// Pooling over the last two or three dimensions. A window is a chain over its few offsets, each a strided slice of the input, so that it fuses like element-wise code.
 #include <limits>
 #include <numeric>
 
 #include "generated/lowerings.h"
 #include "lowering/elementwise.h"
+#include "lowering/samples.h"
 
 namespace cresset::lowering::aten {
 namespace {
@@ -62,19 +62,6 @@ Value at_offset(Builder& b, Value x, const Axes& axes, llvm::ArrayRef<int64_t> o
   if (padded) x = b.create<hlo::PadOp>(x, outside, low, high, Dims(rank, 0));
   return b.create<hlo::SliceOp>(x, start, limit, step);
 }
-// The adjoint of at_offset: each window's value at its offset, zero elsewhere.
-Value from_offset(Builder& b, Value g, const Axes& axes, llvm::ArrayRef<int64_t> offset) {
-  int64_t rank = rank_of(g), count = int64_t(axes.size());
-  Dims low(rank, 0), high(rank, 0), interior(rank, 0);
-  for (int64_t k = 0; k < count; ++k) {
-    const Axis& a = axes[k];
-    int64_t d = rank - count + k;
-    low[d] = offset[k] * a.dilation - a.padding;
-    interior[d] = a.stride - 1;
-    high[d] = a.in - low[d] - ((a.out - 1) * a.stride + 1);
-  }
-  return b.pad(g, 0, low, high, interior);
-}
 // Row-major position in the input's plane (or volume) of one offset of every window.
 Value positions(Builder& b, llvm::ArrayRef<int64_t> shape, const Axes& axes, llvm::ArrayRef<int64_t> offset) {
   mlir::Type i64 = b.ops.getI64Type();
@@ -120,42 +107,19 @@ Value window_sums(Builder& b, Value x, const Axes& axes) {
   }
   return x;
 }
-// Its adjoint: each window's value at all of its elements.
-Value spread_over_windows(Builder& b, Value g, const Axes& axes) {
-  auto chain = [&](const Axes& a) {
-    Value sum;
-    for_each_offset(a, [&](llvm::ArrayRef<int64_t> offset) {
-      Value part = from_offset(b, g, a, offset);
-      sum = sum ? b.add(sum, part) : part;
-    });
-    return sum;
-  };
-  if (!is_large(axes)) return chain(axes);
-  for (size_t k = 0; k < axes.size(); ++k) {
-    int64_t rank = rank_of(g), d = rank - int64_t(axes.size() - k);
-    auto [first, end] = offsets(axes[k]);
-    if (axes[k].out != 1) {
-      g = chain(alone(axes, k, shape_of(g)));
-      continue;
-    }
-    Dims wide(shape_of(g)), low(rank, 0), high(rank, 0);
-    wide[d] = end - first, low[d] = first - axes[k].padding, high[d] = axes[k].in - (end - axes[k].padding);
-    g = b.pad(b.broadcast(g, wide), 0, low, high);
-  }
-  return g;
+// As ATen counts along one axis.
+int64_t elements_of_window(const Axis& a, int64_t o, bool count_padding) {
+  int64_t start = o * a.stride - a.padding, end = std::min(start + a.kernel, a.in + a.padding);
+  return count_padding ? end - start : std::min(end, a.in) - std::max<int64_t>(start, 0);
 }
-
-// What each window's sum is divided by, as ATen counts.
+// What each window's sum is divided by.
 Value divisor(Builder& b, mlir::Type element, llvm::ArrayRef<int64_t> shape, const Axes& axes, bool count_padding, std::optional<int64_t> override) {
   if (override) return b.constant(double(*override), element, shape);
   Value product;
   for (size_t k = 0; k < axes.size(); ++k) {
     const Axis& a = axes[k];
     Dims counts;
-    for (int64_t o = 0; o < a.out; ++o) {
-      int64_t start = o * a.stride - a.padding, end = std::min(start + a.kernel, a.in + a.padding);
-      counts.push_back(count_padding ? end - start : std::min(end, a.in) - std::max<int64_t>(start, 0));
-    }
+    for (int64_t o = 0; o < a.out; ++o) counts.push_back(elements_of_window(a, o, count_padding));
     Value v = b.broadcast(b.convert(b.integers(counts), element), shape, {int64_t(shape.size() - axes.size() + k)});
     product = product ? b.mul(product, v) : v;
   }
@@ -200,10 +164,22 @@ Value average(Builder& b, const Axes& axes, Value self, bool count_padding, std:
   Value x = b.upcast(self);
   return b.convert(b.div(window_sums(b, x, axes), divisor(b, element_of(x), b.result_shape(), axes, count_padding, override)), b.result_element());
 }
+// Of windows along one axis, which may begin in front of the input and end behind it.
+Samples means(int64_t in, int64_t out, llvm::function_ref<int64_t(int64_t o)> first, llvm::function_ref<int64_t(int64_t o)> end, llvm::function_ref<double(int64_t o)> weight) {
+  Samples samples(out);
+  for (int64_t o = 0; o < out; ++o)
+    for (int64_t i = std::max<int64_t>(first(o), 0); i < std::min(end(o), in); ++i) samples[o].push_back({i, weight(o)});
+  return samples;
+}
 Value average_gradient(Builder& b, const Axes& axes, Value grad_output, bool count_padding, std::optional<int64_t> override) {
-  Value g = b.upcast(grad_output);
-  g = b.div(g, divisor(b, element_of(g), shape_of(g), axes, count_padding, override));
-  return b.convert(spread_over_windows(b, g, axes), b.result_element());
+  auto sizes = llvm::map_to_vector(axes, [](const Axis& a) { return a.in; });
+  Value g = resample(b, b.upcast(grad_output), sizes, [&](size_t k) {
+    const Axis& a = axes[k];
+    auto first = [&](int64_t o) { return o * a.stride - a.padding; };
+    auto weight = [&](int64_t o) { return !override ? 1.0 / double(elements_of_window(a, o, count_padding)) : k == 0 ? 1.0 / double(*override) : 1; };
+    return transposed(means(a.in, a.out, first, [&](int64_t o) { return first(o) + a.kernel; }, weight), a.in);
+  });
+  return b.convert(g, b.result_element());
 }
 
 Value adaptive_average(Builder& b, int64_t count, Value self) {
@@ -219,22 +195,13 @@ Value adaptive_average(Builder& b, int64_t count, Value self) {
   }
   return b.convert(x, b.result_element());
 }
-Value adaptive_average_gradient(Builder& b, int64_t count, Value grad_output, Value self) {
-  Value g = b.upcast(grad_output);
-  for (int64_t d = rank_of(g) - count; d < rank_of(g); ++d) {
-    int64_t in = shape_of(self)[d], out = shape_of(g)[d];
-    Value sum;
-    for (int64_t o = 0; o < out; ++o) {
-      int64_t first = first_of(o, in, out), end = end_of(o, in, out), rank = rank_of(g);
-      Dims wide(shape_of(g)), low(rank, 0), high(rank, 0);
-      wide[d] = end - first;
-      low[d] = first, high[d] = in - end;
-      Value part = b.broadcast(b.mul(b.slice(g, d, o, o + 1), 1.0 / double(end - first)), wide);
-      part = b.pad(part, 0, low, high);
-      sum = sum ? b.add(sum, part) : part;
-    }
-    g = sum;
-  }
+Value adaptive_average_gradient(Builder& b, size_t count, Value grad_output, Value self) {
+  auto in = shape_of(self).take_back(count), out = shape_of(grad_output).take_back(count);
+  Value g = resample(b, b.upcast(grad_output), in, [&](size_t k) {
+    auto first = [&](int64_t o) { return first_of(o, in[k], out[k]); };
+    auto end = [&](int64_t o) { return end_of(o, in[k], out[k]); };
+    return transposed(means(in[k], out[k], first, end, [&](int64_t o) { return 1.0 / double(end(o) - first(o)); }), in[k]);
+  });
   return b.convert(g, b.result_element());
 }
 

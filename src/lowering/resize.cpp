@@ -1,18 +1,12 @@
-// Resampling of the last dimensions, one after the other: each result is a weighted sum of what it reads, and each gradient of those that it was read by.
+// Images of another size.
 #include <algorithm>
 #include <cmath>
 
 #include "generated/lowerings.h"
+#include "lowering/samples.h"
 
 namespace cresset::lowering::aten {
 namespace {
-
-// What one result position reads: the sum of weight · in[index] over its taps, equally many for all.
-struct Tap {
-  int64_t index;
-  double weight;
-};
-using Samples = std::vector<llvm::SmallVector<Tap, 4>>;
 
 double scale_of(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
   if (align_corners) return out > 1 ? double(in - 1) / double(out - 1) : 0;
@@ -85,80 +79,16 @@ Samples cubic_antialiased(int64_t in, int64_t out, bool align_corners, std::opti
   return antialiased<T>(in, out, align_corners, given, 2, [](double x) { return x < 1 ? cubic_near(-0.5, x) : x < 2 ? cubic_far(-0.5, x) : 0.0; });
 }
 
-// Row o of the matrix holds the weights of result o.
-Value matrix_of(Builder& b, const Samples& samples, int64_t in, mlir::Type element) {
-  int64_t out = int64_t(samples.size());
-  std::vector<double> matrix(out * in);
-  for (int64_t o = 0; o < out; ++o)
-    for (const Tap& tap : samples[o]) matrix[o * in + tap.index] += tap.weight;
-  return b.numbers(matrix, element, {out, in});
-}
-// The product along a dimension, which the result has again.
-Value contract(Builder& b, Value x, int64_t dim, Value matrix) {
-  Value product = b.dot(x, matrix, {dim}, {1});  // the new dimension comes last
-  Dims order;
-  for (int64_t d = 0, next = 0; d < rank_of(x); ++d) order.push_back(d == dim ? rank_of(x) - 1 : next++);
-  return b.transpose(product, order);
-}
-
-// More taps are a product with a matrix, as are those of results that lie further apart within a row.
-constexpr size_t kMostTaps = 8, kMostStep = 2;
-
-Value resample(Builder& b, Value x, int64_t dim, const Samples& samples) {
-  bool is_far = dim == rank_of(x) - 1 && samples[0].size() > 1 && size_t(shape_of(x)[dim]) > kMostStep * samples.size();
-  if (samples[0].size() > kMostTaps || is_far) return contract(b, x, dim, matrix_of(b, samples, shape_of(x)[dim], element_of(x)));
-  Value sum;
-  for (size_t k = 0; k < samples[0].size(); ++k) {
-    Dims index;
-    std::vector<double> weights;
-    for (const auto& taps : samples) index.push_back(taps[k].index), weights.push_back(taps[k].weight);
-    Value v = b.take(x, b.integers(index), dim);
-    if (samples[0].size() == 1 && llvm::all_of(weights, [](double w) { return w == 1; })) return v;
-    if (llvm::all_of(weights, [](double w) { return w == 0; })) continue;
-    v = b.mul(v, b.broadcast(b.numbers(weights, element_of(x), {int64_t(samples.size())}), shape_of(v), {dim}));
-    sum = sum ? b.add(sum, v) : v;
-  }
-  return sum;
-}
-// What each of the `in` positions is read by, in order: their gradients are sampled by it.
-Samples transposed(const Samples& samples, int64_t in) {
-  Samples result(in);
-  size_t most = 0;
-  for (size_t o = 0; o < samples.size(); ++o)
-    for (const Tap& tap : samples[o]) {
-      if (tap.weight == 0) continue;
-      auto& readers = result[tap.index];
-      if (readers.empty() || readers.back().index != int64_t(o)) readers.push_back({int64_t(o), 0});
-      readers.back().weight += tap.weight;
-      most = std::max(most, readers.size());
-    }
-  for (size_t i = 0; i < result.size(); ++i) {
-    int64_t last = !result[i].empty() ? result[i].back().index : i ? result[i - 1].back().index : 0;
-    result[i].resize(most, {last, 0});
-  }
-  return result;
-}
-
 using Sampler = Samples (*)(int64_t in, int64_t out, bool align_corners, std::optional<double> scale);
 using Scales = llvm::ArrayRef<std::optional<double>>;
 
-// Resamples the last dimensions, the k-th of them from from[k] to to[k], where there is less to do: those that shrink come first, then those that grow, and of these the last one, whose neighbours are
-// no whole rows, before others.
-Value each_dimension(Builder& b, Value x, llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, llvm::function_ref<Samples(size_t k)> samples_of) {
-  auto along = [&](size_t k) { x = resample(b, x, int64_t(k) + 2, samples_of(k)); };
-  for (size_t k = 0; k < to.size(); ++k)
-    if (to[k] < from[k]) along(k);
-  for (size_t k = to.size(); k-- > 0;)
-    if (to[k] >= from[k]) along(k);
-  return b.convert(x, b.result_element());
-}
 Value forward(Builder& b, Value self, Sampler sampler, llvm::ArrayRef<int64_t> out, bool align_corners, Scales scales) {
   auto in = shape_of(self).drop_front(2);
-  return each_dimension(b, b.upcast(self), in, out, [&](size_t k) { return sampler(in[k], out[k], align_corners, scales[k]); });
+  return b.convert(resample(b, b.upcast(self), out, [&](size_t k) { return sampler(in[k], out[k], align_corners, scales[k]); }), b.result_element());
 }
 Value backward(Builder& b, Value grad, Sampler sampler, llvm::ArrayRef<int64_t> out, llvm::ArrayRef<int64_t> in, bool align_corners, Scales scales) {
   in = in.drop_front(2);
-  return each_dimension(b, b.upcast(grad), out, in, [&](size_t k) { return transposed(sampler(in[k], out[k], align_corners, scales[k]), in[k]); });
+  return b.convert(resample(b, b.upcast(grad), in, [&](size_t k) { return transposed(sampler(in[k], out[k], align_corners, scales[k]), in[k]); }), b.result_element());
 }
 
 using Number = std::optional<double>;

@@ -29,3 +29,34 @@ def test_steps_through_padding(step):
     for low, high in ((5, 70), (40, -7), (-3, 400)):
         f = lambda x: F.pad(x, (low, high), value=3)[:, 2::step] + 1
         torch.testing.assert_close(f(x.to("cresset")).cpu(), f(x))
+
+
+def gradient(pool, x, weight):
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(pool(x), x, weight.to(x))[0].cpu()
+
+
+@pytest.mark.parametrize("size", [24, 57, 112])
+@pytest.mark.parametrize("count_padding, divisor", [(True, None), (False, None), (False, 7)])
+@pytest.mark.parametrize("kernel, stride, padding", [(3, 2, 1), (2, 2, 0), (3, 1, 1), (5, 3, 2), (2, 3, 0), (9, 4, 4), ((9, 24), (1, 24), 0)])
+def test_gradients_of_means(kernel, stride, padding, count_padding, divisor, size):
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 9, size)
+    pool = lambda x: F.avg_pool2d(x, kernel, stride, padding, ceil_mode=True, count_include_pad=count_padding, divisor_override=divisor)
+    weight = torch.randn_like(pool(x))
+    weight[0, 0, 0, 0], weight[1, 2, -1, -1] = float("inf"), float("nan")  # which reach their own windows alone
+    # PyTorch's kernel divides each gradient, ours multiplies by what one over the number is rounded to.
+    torch.testing.assert_close(gradient(pool, x.to("cresset"), weight), gradient(pool, x, weight), equal_nan=True)
+    adaptive = lambda x: F.adaptive_avg_pool2d(x, (4, 11))
+    weight = torch.randn_like(adaptive(x))
+    torch.testing.assert_close(gradient(adaptive, x.to("cresset"), weight), gradient(adaptive, x, weight))
+
+
+@pytest.mark.parametrize("how", [dict(scale_factor=2.0, mode="nearest"), dict(scale_factor=2.0, mode="bilinear"), dict(scale_factor=0.5, mode="bilinear"), dict(scale_factor=0.5, mode="nearest")])
+def test_infinities_stay_where_they_are(how):
+    torch.manual_seed(0)
+    x = torch.randn(1, 2, 8, 40)
+    resize = lambda x: F.interpolate(x, **how)
+    weight = torch.randn_like(resize(x))
+    weight[0, 0, 1, 3] = float("inf")
+    torch.testing.assert_close(gradient(resize, x.to("cresset"), weight), gradient(resize, x, weight))
