@@ -7,7 +7,7 @@
 
 namespace cresset::lowering {
 
-/// What one result position reads: the sum of weight · in[index] over its taps, equally many for all; what has the weight 0 is not looked at.
+/// What one result position reads: the sum of weight · in[index] over its taps, equally many for all. Of up to eight what has the weight 0 is not looked at: an infinity there does not count.
 struct Tap {
   int64_t index;
   double weight;

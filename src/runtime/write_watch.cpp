@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cinttypes>
+#include <climits>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -96,45 +99,63 @@ class Pages {
   uint64_t clock_ = 0, forgotten_ = 0;
 };
 
-// Whether the process alone writes there: private memory without a file, as the kernel lists it.
-bool are_private(std::vector<Range> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+}  // namespace
+
+std::optional<WriteWatch::File> WriteWatch::look_at(const std::string& path) {
+  constexpr int64_t kSettled = 100'000'000;  // within a tick of the clock a file may be written twice at one time
+  auto nanoseconds = [](const timespec& t) { return int64_t(t.tv_sec) * 1'000'000'000 + t.tv_nsec; };
+  struct stat now;
+  timespec clock;
+  if (stat(path.c_str(), &now) || clock_gettime(CLOCK_REALTIME, &clock) || nanoseconds(clock) - nanoseconds(now.st_ctim) < kSettled) return std::nullopt;
+  return File{path, now.st_dev, now.st_ino, uint64_t(now.st_size), nanoseconds(now.st_mtim), nanoseconds(now.st_ctim)};
+}
+
+std::optional<std::vector<WriteWatch::File>> WriteWatch::files_of(std::vector<Range> pages) {
+  std::sort(pages.begin(), pages.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
-  if (!maps) return false;
-  auto next = ranges.begin();
-  for (char line[512]; next != ranges.end() && std::fgets(line, sizeof(line), maps.get());) {
+  if (!maps) return std::nullopt;
+  std::vector<File> files;
+  auto next = pages.begin();
+  for (char line[PATH_MAX + 128]; next != pages.end() && std::fgets(line, sizeof(line), maps.get());) {
     uintptr_t begin, end;
     uint64_t inode;
     char access[5];
-    int fields = std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*x %*x:%*x %" SCNu64, &begin, &end, access, &inode);
-    while (!std::strchr(line, '\n') && std::fgets(line, sizeof(line), maps.get())) {}
-    if (fields != 4) continue;
-    while (next != ranges.end() && next->begin < end) {
-      if (next->begin < begin || access[3] != 'p' || inode) return false;
-      next->begin = std::min(end, next->end);
-      if (next->begin == next->end) ++next;
+    int path = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*x %*x:%*x %" SCNu64 " %n", &begin, &end, access, &inode, &path) != 4 || next->begin >= end) continue;
+    // The next pages lie here, at least their beginning, or nowhere.
+    if (next->begin < begin || access[3] != 'p') return std::nullopt;
+    if (inode) {
+      line[std::strcspn(line, "\n")] = 0;
+      auto file = look_at(line + path);
+      if (!file || file->inode != inode) return std::nullopt;
+      if (std::find(files.begin(), files.end(), *file) == files.end()) files.push_back(std::move(*file));
     }
+    while (next != pages.end() && next->end <= end) ++next;
+    if (next != pages.end()) next->begin = std::max(next->begin, end);
   }
-  return next == ranges.end();
+  return next == pages.end() ? std::optional(std::move(files)) : std::nullopt;
 }
-
-}  // namespace
 
 bool WriteWatch::is_available() { return Pages::of_process().can_watch(); }
 
+// A forked process must not wait for a lock that a thread of its parent held.
 bool WriteWatch::begin(std::vector<Range> pages) {
+  pages_.clear();
+  auto files = pages.empty() || !is_available() ? std::nullopt : files_of(pages);
+  if (!files) return false;
   Pages& all = Pages::of_process();
   std::lock_guard lock(all.mutex);
-  pages_.clear();
-  if (pages.empty() || !all.can_watch() || !are_private(pages) || !all.protect(pages)) return false;
-  pages_ = std::move(pages), seen_ = all.now();
+  if (!all.protect(pages)) return false;
+  pages_ = std::move(pages), files_ = std::move(*files), seen_ = all.now();
   return true;
 }
 
 std::optional<std::vector<WriteWatch::Range>> WriteWatch::written() {
+  if (pages_.empty() || !is_available()) return std::nullopt;
   Pages& all = Pages::of_process();
   std::lock_guard lock(all.mutex);
-  auto found = !pages_.empty() && all.can_watch() && all.look(pages_) ? all.noted(seen_) : std::nullopt;
+  bool same_files = std::all_of(files_.begin(), files_.end(), [](const File& file) { return look_at(file.path) == file; });
+  auto found = same_files && all.look(pages_) ? all.noted(seen_) : std::nullopt;
   seen_ = all.now();
   if (!found) pages_.clear();
   return found;

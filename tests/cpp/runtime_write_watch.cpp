@@ -2,12 +2,15 @@
 #include "runtime/write_watch.h"
 
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <random>
+#include <string>
 
 #include "cpu/kept.h"
 
@@ -103,13 +106,41 @@ TEST_F(RuntimeWriteWatch, WhatOthersMayWriteToIsNotWatched) {
   EXPECT_FALSE(WriteWatch().begin({}));
   std::vector<WriteWatch::Range> nothing{{0x10000, 0x10000 + kPage}};
   EXPECT_FALSE(WriteWatch().begin(nothing));
-  char name[] = "/tmp/cresset-watch-XXXXXX";
+}
+
+// A file that is mapped for this process alone.
+TEST_F(RuntimeWriteWatch, FilesAreWatchedByTheirTimes) {
+  std::string path = testing::TempDir() + "cresset-watch-XXXXXX";
+  char* name = path.data();
   int file = mkstemp(name);
-  ASSERT_EQ(ftruncate(file, kPage), 0);
-  auto* mapped = static_cast<char*>(mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0));
-  auto at = reinterpret_cast<uintptr_t>(mapped);
-  EXPECT_FALSE(WriteWatch().begin({{at, at + kPage}}));
-  munmap(mapped, kPage), close(file), unlink(name);
+  struct statfs system;
+  ASSERT_EQ(fstatfs(file, &system), 0);
+  if (system.f_type == OVERLAYFS_SUPER_MAGIC) GTEST_SKIP() << "a layered file system shows other inodes of what is mapped: set TMPDIR to another";
+  auto make_old = [&] { usleep(200'000); };
+  ASSERT_EQ(ftruncate(file, 4 * kPage), 0);
+  auto map = [&](int sharing) { return static_cast<char*>(mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, sharing, file, 0)); };
+  char *mine = map(MAP_PRIVATE), *shared = map(MAP_SHARED);
+  auto range = [](char* p) { return std::vector<WriteWatch::Range>{{reinterpret_cast<uintptr_t>(p), reinterpret_cast<uintptr_t>(p) + 4 * kPage}}; };
+  WriteWatch watch;
+  EXPECT_FALSE(watch.begin(range(mine)));  // written just now
+  make_old();
+  EXPECT_FALSE(watch.begin(range(shared)));
+  ASSERT_TRUE(watch.begin(range(mine)));
+  EXPECT_EQ(watch.written()->size(), 0u);
+  mine[2 * kPage] = 1;
+  auto written = watch.written();
+  ASSERT_TRUE(written && written->size() == 1);
+  EXPECT_EQ((*written)[0].begin, reinterpret_cast<uintptr_t>(mine + 2 * kPage));
+  ASSERT_EQ(pwrite(file, "abc", 3, 0), 3);
+  EXPECT_FALSE(watch.written());
+  make_old();
+  ASSERT_TRUE(watch.begin(range(mine)));
+  EXPECT_TRUE(watch.written());
+  unlink(name);  // by another name, or none, it may be written to
+  EXPECT_FALSE(watch.written());
+  make_old();
+  EXPECT_FALSE(watch.begin(range(mine)));
+  munmap(mine, 4 * kPage), munmap(shared, 4 * kPage), close(file);
 }
 
 TEST_F(RuntimeWriteWatch, AForkedProcessDoesNotWatch) {
