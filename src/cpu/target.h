@@ -22,6 +22,8 @@ struct Target {
   /// Multiplies and adds at once, rounding once.
   bool fused() const { return features.find("+fma") != std::string::npos; }
   bool avx512() const { return name == "avx512" || name == "amx"; }
+  /// Reads lanes of 32 and 64 bits at any addresses by one instruction, in less time than one by one: Intel from Sapphire Rapids on, which have AMX. Before, and on Zen, they are microcode.
+  bool gathers() const { return name == "amx"; }
   /// Products of four bytes, summed in i32 (AVX512-VNNI's vpdpbusd).
   bool byte_dot() const { return features.find("+avx512vnni") != std::string::npos; }
 };

@@ -8,6 +8,8 @@
 // RUN: cresset-run --assembly --cpu=avx512 %t/shorter.mlir | FileCheck %s --check-prefix=WIDE
 // RUN: cresset-run --assembly --cpu=avx2 %t/twice.mlir | FileCheck %s --check-prefix=NARROW
 // RUN: cresset-run --assembly --cpu=avx2 %t/half.mlir | FileCheck %s --check-prefix=NARROW
+// RUN: cresset-run --assembly --cpu=amx %t/far.mlir | FileCheck %s --check-prefix=FAR
+// RUN: cresset-run --assembly --cpu=avx512 %t/far.mlir | FileCheck %s --check-prefix=ONE-BY-ONE
 // RUN: cresset-run --compare --tolerance=0 %t/twice.mlir && cresset-run --compare --tolerance=0 --cpu=avx2 %t/twice.mlir
 // RUN: cresset-run --compare --tolerance=0 %t/twice_next.mlir && cresset-run --compare --tolerance=0 --cpu=avx2 %t/twice_next.mlir
 // RUN: cresset-run --compare --tolerance=0 %t/half.mlir && cresset-run --compare --tolerance=0 --cpu=avx2 %t/half.mlir
@@ -41,6 +43,10 @@
 // NARROW-NOT: vinsertps
 // NARROW: {{vperm(d|ps)}}
 // NARROW-NOT: vinsertps
+
+// Others are one instruction where that is faster.
+// FAR: vgatherqps
+// ONE-BY-ONE-NOT: vgather
 
 //--- twice.mlir
 func.func @main(%x: tensor<3x96xf32>) -> tensor<3x192xf32> {

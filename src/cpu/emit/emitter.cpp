@@ -259,6 +259,7 @@ IR KernelEmitter::load_strided(mlir::Type t, IR base, IR first, int lanes, int64
 IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
   if (lanes == 1) return load(t, base, offsets, 1);
   auto* type = memory_type(t);
+  if (int64_t bytes = element_bytes(t); target.gathers() && bytes >= 4) return from_memory(t, b.CreateMaskedGather(vector(type, lanes), b.CreateInBoundsGEP(type, base, offsets), llvm::Align(bytes)));
   IR result = llvm::PoisonValue::get(vector(type, lanes));
   for (int i = 0; i < lanes; ++i) {
     IR address = b.CreateInBoundsGEP(type, base, b.CreateExtractElement(offsets, i));
