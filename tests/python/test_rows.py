@@ -200,3 +200,18 @@ def test_the_sign_of_zero_is_kept():
         x = torch.tensor([-0.0, 0.0] * 40, dtype=dtype)
         for f in (torch.relu, lambda x: x.clamp(min=0), lambda x: torch.nn.functional.hardtanh(x, 0, 1)):
             assert torch.equal(on_device(f, x).signbit(), f(x).signbit())
+
+
+@pytest.mark.parametrize("rows, columns", [(64, 96), (67, 83), (19, 130)])
+def test_what_is_partly_read_transposed_is_overwritten_once(rows, columns):
+    torch.manual_seed(0)
+    p, y = torch.randn(rows, columns), torch.randn(columns, rows)
+    on_device = p.to("cresset")
+    update = torch.compile(lambda p, y: p.add_(y.t()).mul_(0.5), backend="cresset")
+    in_place = p.clone()
+    for _ in range(3):
+        p.add_(y.t()).mul_(0.5)
+        on_device.add_(y.to("cresset").t()).mul_(0.5)
+        update(in_place, y)
+        torch.testing.assert_close(on_device.cpu(), p)
+        torch.testing.assert_close(in_place, p)

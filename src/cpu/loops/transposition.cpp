@@ -1,5 +1,5 @@
-// Element-wise kernels that read everything along another dimension than they write. Vectors lie along what is read; squares of them are transposed in
-// registers, and written as rows. Of a few columns vectors are interleaved.
+// Element-wise kernels that read along another dimension than they write. Vectors lie along what is read; squares of them are transposed in
+// registers, and written as rows. Of a few columns vectors are interleaved. Where only some of what is read lies so, its squares are transposed before anything is computed of them.
 #include "cpu/emit/kernels.h"
 
 namespace cresset::cpu {
@@ -69,6 +69,101 @@ void emit_interleaved(KernelContext& c, int64_t dim) {
   });
 }
 
+bool is_straight(const Index& i) { return !i.lanes && (i.step == 0 || is_read_by_vectors(i)); }
+
+// The dimension along which neighbours of all reads are read that are none along the last one, if that is so of something as large as the result.
+std::optional<int64_t> dimension_read_by_some(const KernelContext& c, Value v) {
+  ArrayRef<int64_t> shape = shaped(v).getShape();
+  auto along = [&](size_t dim, Suits suits) {
+    Indices at(shape.size(), Index{c.k.i64(0), 0, 1});  // constants: this leaves no code
+    at[dim].step = 1;
+    auto elements = c.elements(c.k.target.lanes);
+    return all_read(c, elements, v, at, suits);
+  };
+  SmallVector<bool> straight;
+  auto note = [&](Value, const Index& i) { return straight.push_back(is_straight(i)), !i.lanes; };
+  if (shape.back() < c.k.target.lanes || !along(shape.size() - 1, note)) return std::nullopt;
+  for (size_t dim = shape.size() - 1; dim-- > 0;) {
+    size_t next = 0;
+    bool any = false;
+    auto suits = [&](Value read, const Index& i) {
+      if (straight[next++]) return true;
+      any |= shaped(read).getNumElements() >= product(shape);
+      return !i.lanes && i.step == 1;
+    };
+    if (shape[dim] >= c.k.target.lanes && along(dim, suits) && any) return dim;
+  }
+  return std::nullopt;
+}
+
+void emit_partly_transposed(KernelContext& c, int64_t dim) {
+  auto& k = c.k;
+  auto& b = k.b;
+  const int lanes = k.target.lanes;
+  Value output = c.fusion.outputs[0];
+  auto shape = shaped(output).getShape();
+  const int64_t columns = shape.back(), rows = std::max(lanes, 16);  // lines of memory are read as a whole
+  SmallVector<int64_t> outer(shape.drop_back());
+  outer[dim] = ceil_div(shape[dim], rows);
+  c.kernel.tasks = product(outer);
+  c.kernel.cost = double(product(shape)) * (4 + c.fusion.roles.size() * 2);
+  struct Square {
+    Value read;
+    IR first, memory;  // its first element, and where the rows are
+    int64_t pitch;
+  };
+  k.loop(k.begin(), k.end(), [&](IR task) {
+    Indices at = delinearise(k, outer, task);
+    at.push_back({});
+    IR first = k.mul(at[dim].base, rows);
+    k.loop(k.i64(0), k.i64(columns), lanes, [&](IR begin) {
+      k.loop(first, k.min(k.add(first, k.i64(rows)), k.i64(shape[dim])), lanes, [&](IR part) {
+        // What is left at the ends is read together with what comes before it. Nothing is written twice: an array that is overwritten would be read as it is then.
+        IR row = k.min(part, k.i64(shape[dim] - lanes)), column = k.min(begin, k.i64(columns - lanes));
+        SmallVector<Square> squares;
+        auto type_of = [&](Value read) { return k.vector(k.compute_type(element(read)), lanes); };
+        auto emit_row = [&](IR i, auto load) {
+          at[dim] = {k.add(row, i), 0, 1}, at.back() = {column, 1, 1};
+          return ElementEmitter(k, c.fusion, lanes, [&](ElementEmitter& e, Value v, const Indices& where) -> IR {
+            return c.slots.has(v) && !c.fusion.outputs.contains(v) ? load(e, v, where, e.offset(shaped(v).getShape(), where)) : nullptr;
+          }).emit(output, at);
+        };
+        // Once of constants, of which no code is left: only to see what is read.
+        emit_row(k.i64(0), [&](ElementEmitter&, Value v, const Indices&, const Index& offset) -> IR {
+          auto* type = type_of(v);
+          if (!is_straight(offset)) squares.push_back({v, offset.base, k.alloca_in_entry(type, lanes), offset.step});
+          return type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, 1) : llvm::ConstantInt::get(type, 1);
+        });
+        for (const Square& square : squares) {
+          IRs values;
+          for (int i = 0; i < lanes; ++i) values.push_back(k.load(element(square.read), c.buffer(square.read), k.add(square.first, k.i64(i * square.pitch)), lanes));
+          k.transpose(values);
+          for (int i = 0; i < lanes; ++i) b.CreateStore(values[i], b.CreateConstInBoundsGEP1_64(values[i]->getType(), square.memory, i));
+        }
+        k.loop(b.CreateSub(part, row), k.i64(lanes), [&](IR i) {
+          size_t next = 0;
+          IR value = emit_row(i, [&](ElementEmitter& e, Value v, const Indices& where, const Index& offset) -> IR {
+            return is_straight(offset) ? e.load(v, c.buffer(v), where) : IR(b.CreateLoad(type_of(v), b.CreateInBoundsGEP(type_of(v), squares[next++].memory, i)));
+          });
+          IR target = c.elements(1).offset(shape, at).base;
+          auto whole = [&] { k.store(element(output), value, c.buffer(output), target, lanes); };
+          auto rest = [&] {
+            const int count = int(columns % lanes);
+            for (int size = lanes / 2, done = 0; done < count; size /= 2) {
+              if (!(count & size)) continue;
+              int from = lanes - count + done;
+              IR some = size == 1 ? b.CreateExtractElement(value, from) : b.CreateShuffleVector(value, llvm::to_vector(llvm::seq(from, from + size)));
+              k.store(element(output), some, c.buffer(output), k.add(target, k.i64(from)), size);
+              done += size;
+            }
+          };
+          columns % lanes ? k.either(b.CreateICmpEQ(begin, column), whole, rest) : whole();
+        });
+      });
+    });
+  });
+}
+
 }  // namespace
 
 bool emit_transposition(KernelContext& c) {
@@ -81,7 +176,10 @@ bool emit_transposition(KernelContext& c) {
   bool by_rows = llvm::any_of(f.roles, [](auto& role) { return role.second == Fusion::Row; });
   if (by_rows || f.outputs.size() != 1 || element(output).isInteger(1) || shape != ArrayRef<int64_t>(f.shape) || shape.size() < 2) return false;
   auto dim = dimension_read(c, output);
-  if (!dim) return false;
+  if (!dim) {
+    if (auto some = dimension_read_by_some(c, output)) return emit_partly_transposed(c, *some), true;
+    return false;
+  }
   if (*dim + 2 == int64_t(shape.size()) && shape.back() <= kMostInterleaved && shape.back() < lanes) return emit_interleaved(c, *dim), true;
   // The last dimensions count as one where they are short. A task takes whole lines of what is read, unless there is less.
   size_t rank = shape.size() - 1;
