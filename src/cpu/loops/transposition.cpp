@@ -19,23 +19,25 @@ bool all_read(const KernelContext& c, ElementEmitter& elements, Value v, const I
   return inner && all_read(c, elements, op->getOperand(0), *inner, suits);
 }
 
+// The same of neighbours along a dimension of v.
+bool all_read_along(const KernelContext& c, Value v, size_t dim, Suits suits) {
+  Indices at(shaped(v).getRank(), Index{c.k.i64(0), 0, 1});  // constants: this leaves no code
+  at[dim].step = 1;
+  auto elements = c.elements(c.k.target.lanes);
+  return all_read(c, elements, v, at, suits);
+}
+
 // The dimension along which neighbours in memory are read, if along the last one they are not.
 std::optional<int64_t> dimension_read(const KernelContext& c, Value v) {
   ArrayRef<int64_t> shape = shaped(v).getShape();
-  auto along = [&](size_t dim, Suits suits) {
-    Indices at(shape.size(), Index{c.k.i64(0), 0, 1});  // constants: this leaves no code
-    at[dim].step = 1;
-    auto elements = c.elements(c.k.target.lanes);
-    return all_read(c, elements, v, at, suits);
-  };
-  if (along(shape.size() - 1, [](Value, const Index& i) { return is_read_by_vectors(i); })) return std::nullopt;
+  if (all_read_along(c, v, shape.size() - 1, [](Value, const Index& i) { return is_read_by_vectors(i); })) return std::nullopt;
   for (size_t dim = shape.size() - 1; dim-- > 0;) {
     bool any = false;
     auto neighbours = [&](Value read, const Index& i) {
       any |= i.step == 1 && shaped(read).getNumElements() >= product(shape);
       return !i.lanes && (i.step == 0 || i.step == 1);
     };
-    if (shape[dim] >= c.k.target.lanes && along(dim, neighbours) && any) return dim;
+    if (shape[dim] >= c.k.target.lanes && all_read_along(c, v, dim, neighbours) && any) return dim;
   }
   return std::nullopt;
 }
@@ -74,15 +76,9 @@ bool is_straight(const Index& i) { return !i.lanes && (i.step == 0 || is_read_by
 // The dimension along which neighbours of all reads are read that are none along the last one, if that is so of something as large as the result.
 std::optional<int64_t> dimension_read_by_some(const KernelContext& c, Value v) {
   ArrayRef<int64_t> shape = shaped(v).getShape();
-  auto along = [&](size_t dim, Suits suits) {
-    Indices at(shape.size(), Index{c.k.i64(0), 0, 1});  // constants: this leaves no code
-    at[dim].step = 1;
-    auto elements = c.elements(c.k.target.lanes);
-    return all_read(c, elements, v, at, suits);
-  };
   SmallVector<bool> straight;
   auto note = [&](Value, const Index& i) { return straight.push_back(is_straight(i)), !i.lanes; };
-  if (shape.back() < c.k.target.lanes || !along(shape.size() - 1, note)) return std::nullopt;
+  if (shape.back() < c.k.target.lanes || !all_read_along(c, v, shape.size() - 1, note)) return std::nullopt;
   for (size_t dim = shape.size() - 1; dim-- > 0;) {
     size_t next = 0;
     bool any = false;
@@ -91,7 +87,7 @@ std::optional<int64_t> dimension_read_by_some(const KernelContext& c, Value v) {
       any |= shaped(read).getNumElements() >= product(shape);
       return !i.lanes && i.step == 1;
     };
-    if (shape[dim] >= c.k.target.lanes && along(dim, suits) && any) return dim;
+    if (shape[dim] >= c.k.target.lanes && all_read_along(c, v, dim, suits) && any) return dim;
   }
   return std::nullopt;
 }
