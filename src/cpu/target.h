@@ -21,6 +21,7 @@ struct Target {
   int64_t l1 = 32 << 10;  ///< bytes of a core's first data cache
   /// Multiplies and adds at once, rounding once.
   bool fused() const { return features.find("+fma") != std::string::npos; }
+  bool avx2() const { return features.find("+avx2") != std::string::npos; }  ///< at least
   bool avx512() const { return name == "avx512" || name == "amx"; }
   /// Reads lanes of 32 and 64 bits at any addresses by one instruction, in less time than one by one: Intel from Sapphire Rapids on, which have AMX. Before, and on Zen, they are microcode.
   bool gathers() const { return name == "amx"; }

@@ -95,7 +95,7 @@ bool reads_window(Operation* product, unsigned operand) {
 }
 
 llvm::Expected<SmallVector<HeadArray>> head_arrays(KernelContext& c, ArrayRef<Value> operands) {
-  auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
+  auto is_buffer = [&](Value v) { return c.reads(v); };
   SmallVector<HeadArray> arrays;
   for (Value v : operands) {
     auto view = view_of(v, is_buffer);

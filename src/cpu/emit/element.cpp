@@ -429,8 +429,7 @@ IR ElementEmitter::emit_row_gather(GatherOp op, const Indices& at) {
   auto& b = k_.b;
   auto dims = op.getDimensionNumbers();
   auto reaches = op->getAttrOfType<DenseI64ArrayAttr>(kReaches);
-  const bool has_instruction = k_.target.avx512() || k_.target.features.find("+avx2") != std::string::npos;
-  if (!reaches || !has_instruction || !llvm::isPowerOf2_32(lanes_) || lanes_ < kLeastReach || k_.compute_type(element(op.getResult()))->getScalarSizeInBits() != 32) return nullptr;
+  if (!reaches || !k_.target.avx2() || !llvm::isPowerOf2_32(lanes_) || lanes_ < kLeastReach || k_.compute_type(element(op.getResult()))->getScalarSizeInBits() != 32) return nullptr;
   // They lie in one vector, or two, the last of which may begin earlier, as short as the row demands.
   const int64_t size = shaped(op.getOperand()).getShape().back(), which = llvm::Log2_32(lanes_ / kLeastReach);
   const int width = int(std::min<int64_t>(lanes_, llvm::bit_floor(uint64_t(size))));

@@ -8,8 +8,7 @@ using namespace mlir::stablehlo;
 
 ElementEmitter KernelContext::elements(int lanes) const {
   auto load = [this](ElementEmitter& e, Value v, const Indices& i) -> IR {
-    if (!slots.has(v) || fusion.outputs.contains(v)) return nullptr;
-    return e.load(v, buffer(v), i);
+    return reads(v) ? e.load(v, buffer(v), i) : nullptr;
   };
   return ElementEmitter(k, fusion, lanes, load);
 }

@@ -40,6 +40,8 @@ struct KernelContext {
   Kernel& kernel;
 
   IR buffer(mlir::Value v) const { return k.buffer(slots.at(v)); }
+  /// Whether the value is in memory before.
+  bool reads(mlir::Value v) const { return slots.has(v) && !fusion.outputs.contains(v); }
   /// Reads materialised values; leaves the rest to be emitted in place.
   ElementEmitter elements(int lanes) const;
 };

@@ -11,7 +11,7 @@ namespace {
 // Whether `suits` says so of all that is read: the value, and where it is read.
 using Suits = llvm::function_ref<bool(Value, const Index&)>;
 bool all_read(const KernelContext& c, ElementEmitter& elements, Value v, const Indices& at, Suits suits) {
-  if (c.slots.has(v) && !c.fusion.outputs.contains(v)) return suits(v, elements.offset(shaped(v).getShape(), at));
+  if (c.reads(v)) return suits(v, elements.offset(shaped(v).getShape(), at));
   Operation* op = v.getDefiningOp();
   if (isa<ConstantOp>(op)) return true;
   if (is_elementwise(op)) return llvm::all_of(op->getOperands(), [&](Value x) { return all_read(c, elements, x, shaped(x).getRank() ? at : Indices(), suits); });
@@ -71,14 +71,12 @@ void emit_interleaved(KernelContext& c, int64_t dim) {
   });
 }
 
-bool is_straight(const Index& i) { return !i.lanes && (i.step == 0 || is_read_by_vectors(i)); }
-
 // The dimension along which neighbours of all reads are read that are none along the last one, if that is so of something as large as the result.
 std::optional<int64_t> dimension_read_by_some(const KernelContext& c, Value v) {
   ArrayRef<int64_t> shape = shaped(v).getShape();
   SmallVector<bool> straight;
-  auto note = [&](Value, const Index& i) { return straight.push_back(is_straight(i)), !i.lanes; };
-  if (shape.back() < c.k.target.lanes || !all_read_along(c, v, shape.size() - 1, note)) return std::nullopt;
+  auto note = [&](Value, const Index& i) { return straight.push_back(is_read_by_vectors(i)), !i.lanes; };
+  if (shape.back() < c.k.target.lanes || !all_read_along(c, v, shape.size() - 1, note) || !llvm::is_contained(straight, false)) return std::nullopt;
   for (size_t dim = shape.size() - 1; dim-- > 0;) {
     size_t next = 0;
     bool any = false;
@@ -121,13 +119,13 @@ void emit_partly_transposed(KernelContext& c, int64_t dim) {
         auto emit_row = [&](IR i, auto load) {
           at[dim] = {k.add(row, i), 0, 1}, at.back() = {column, 1, 1};
           return ElementEmitter(k, c.fusion, lanes, [&](ElementEmitter& e, Value v, const Indices& where) -> IR {
-            return c.slots.has(v) && !c.fusion.outputs.contains(v) ? load(e, v, where, e.offset(shaped(v).getShape(), where)) : nullptr;
+            return c.reads(v) ? load(e, v, where, e.offset(shaped(v).getShape(), where)) : nullptr;
           }).emit(output, at);
         };
         // Once of constants, of which no code is left: only to see what is read.
         emit_row(k.i64(0), [&](ElementEmitter&, Value v, const Indices&, const Index& offset) -> IR {
           auto* type = type_of(v);
-          if (!is_straight(offset)) squares.push_back({v, offset.base, k.alloca_in_entry(type, lanes), offset.step});
+          if (!is_read_by_vectors(offset)) squares.push_back({v, offset.base, k.alloca_in_entry(type, lanes), offset.step});
           return type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, 1) : llvm::ConstantInt::get(type, 1);
         });
         for (const Square& square : squares) {
@@ -139,7 +137,7 @@ void emit_partly_transposed(KernelContext& c, int64_t dim) {
         k.loop(b.CreateSub(part, row), k.i64(lanes), [&](IR i) {
           size_t next = 0;
           IR value = emit_row(i, [&](ElementEmitter& e, Value v, const Indices& where, const Index& offset) -> IR {
-            return is_straight(offset) ? e.load(v, c.buffer(v), where) : IR(b.CreateLoad(type_of(v), b.CreateInBoundsGEP(type_of(v), squares[next++].memory, i)));
+            return is_read_by_vectors(offset) ? e.load(v, c.buffer(v), where) : IR(b.CreateLoad(type_of(v), b.CreateInBoundsGEP(type_of(v), squares[next++].memory, i)));
           });
           IR target = c.elements(1).offset(shape, at).base;
           auto whole = [&] { k.store(element(output), value, c.buffer(output), target, lanes); };

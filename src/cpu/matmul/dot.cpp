@@ -93,7 +93,7 @@ bool is_grouped_product(Operation* operation) {
 static llvm::Error emit_grouped_product(KernelContext& c) {
   auto& k = c.k;
   auto op = mlir::cast<CompositeOp>(c.fusion.product);
-  auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
+  auto is_buffer = [&](Value v) { return c.reads(v); };
   auto a = view_of(op.getOperand(0), is_buffer), b = view_of(op.getOperand(1), is_buffer);
   if (!a || !b) return llvm::createStringError("aten._grouped_mm: an operand has no strided form");
   auto offset = [&k](const View& v, IR batch, IR row, IR column) {
@@ -129,7 +129,7 @@ llvm::Error emit_dot(KernelContext& c) {
   auto& k = c.k;
   auto op = mlir::cast<DotGeneralOp>(c.fusion.product);
   auto dims = op.getDotDimensionNumbers();
-  auto is_buffer = [&](Value v) { return c.slots.has(v) && !c.fusion.outputs.contains(v); };
+  auto is_buffer = [&](Value v) { return c.reads(v); };
   auto less = c.slots.has(op.getLhs()) ? std::nullopt : less_number(op.getLhs());
   auto made = made_operand(op);
   if (made && !c.fusion.roles.contains(made->value.getDefiningOp())) made.reset();

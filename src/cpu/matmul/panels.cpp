@@ -220,7 +220,7 @@ IR Panels::product(IR a, IR b, IR sum) {
 }
 // By registers as the machine has them: pmaddwd.
 IR Panels::product_of_words(IR a, IR b) {
-  int count = int(llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements()), most = k_.target.avx512() ? 16 : k_.target.features.find("+avx2") != std::string::npos ? 8 : 4;
+  int count = int(llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements()), most = k_.target.avx512() ? 16 : k_.target.avx2() ? 8 : 4;
   if (count > most) {
     auto half = [&](IR x, int from) {
       SmallVector<int> order(count / 2);
