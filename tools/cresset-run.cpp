@@ -11,6 +11,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/buffer.h"
 #include "stablehlo/chlo.h"
 #include "stablehlo/chlo_legalize.h"
 
@@ -94,13 +95,15 @@ llvm::Expected<mlir::func::FuncOp> entry(mlir::ModuleOp module) {
 
 Tensors run_compiled(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<mlir::Type> types) {
   auto program = or_exit(cresset::cpu::compile(module, {cpu}));
-  std::vector<std::vector<char>> input_bytes, output_bytes;
+  std::vector<cresset::BufferPtr> buffers;  // as a tensor's: kernels are slower where vectors cross lines of the cache
   std::vector<void*> in, out;
-  for (const Tensor& v : inputs) input_bytes.push_back(cresset::interpreter::to_memory(v));
-  for (const auto& port : program->outputs()) output_bytes.emplace_back(std::max<size_t>(port.bytes, 1));
-  for (auto& v : input_bytes) v.resize(std::max<size_t>(v.size(), 1)), in.push_back(v.data());
+  auto allocate = [&](size_t bytes) { return buffers.emplace_back(cresset::Buffer::allocate(bytes))->data(); };
+  for (const Tensor& v : inputs) {
+    std::vector<char> bytes = cresset::interpreter::to_memory(v);
+    llvm::copy(bytes, static_cast<char*>(in.emplace_back(allocate(bytes.size()))));
+  }
   // A result is written over the input that is donated to it, as on the device.
-  for (auto [port, v] : llvm::zip(program->outputs(), output_bytes)) out.push_back(port.aliased < 0 ? v.data() : in[port.aliased]);
+  for (const auto& port : program->outputs()) out.push_back(port.aliased < 0 ? allocate(port.bytes) : in[port.aliased]);
   double best = 1e30;
   for (int i = 0; i < repeat; ++i) {
     auto start = std::chrono::steady_clock::now();

@@ -26,12 +26,13 @@ class TileProduct : public BlockedProduct {
     constexpr int64_t kBytesOfBlock = 1024 * 1024, kColumns = 960, kColumnsOfWindows = 256;
     const int64_t panel = (splits() ? 32 : 64) * 1024;
     int64_t kc = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1)), rows = std::max(kBytesOfBlock / (p_.height(kc) * p_.bytes), mr_);
+    if (keeps_columns()) return choose_blocks(s_.k, {s_.m, std::min(most_kept_columns(), kColumns), 100, 60});
     if (splits()) choose_blocks(kc, {rows, kColumns, 40, 20});
     else choose_blocks(kc, {rows, packs_windows_of_block() ? kColumnsOfWindows : kColumns, 100, 60});
   }
   void reserve_scratch() override {
-    packed_a_ = reserve(mc_ * p_.height(kc_));
-    packed_b_ = reserve((packs_windows_of_block() ? nb_ : packs_ahead() ? 2 * nr_ : nr_) * p_.height(kc_));
+    packed_a_ = reserve((keeps_columns() ? mr_ : mc_) * p_.height(kc_));
+    packed_b_ = reserve((keeps_block_of_b() ? nb_ : packs_ahead() ? 2 * nr_ : nr_) * p_.height(kc_));
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : 2 * mr_ * nr_);
     made_up_ = reserve(p_.makes_up_for_zero() ? round_up(nb_, nr_) : 0);
@@ -61,11 +62,23 @@ class TileProduct : public BlockedProduct {
     if (defers()) write_rows(at, k_.i64(0), mr_);
   }
 
-  bool packs_ahead() const override { return !s_.pack_b && (s_.b_unit_n || s_.b_unit_k) && s_.n >= nr_ && mc_ >= vectors() * mr_; }
+  // Many rows: all panels of a block stay in L2, and each tile's rows pass them before the next ones. Then lines of the result, and of what the epilogue reads, are written and read almost in the order
+  // in which they lie, and A is packed into L1. Fewer rows don't pay for packing B in advance in place of behind tiles.
+  bool keeps_columns() const {
+    if (s_.pack_b || splits() || s_.groups || s_.any_m || s_.any_n || by_rows() || s_.k_run || s_.m < kFewestRows) return false;
+    return most_kept_columns() >= (s_.m < kManyRows ? s_.n : std::min(s_.n, kFewestColumns));
+  }
+  int64_t most_kept_columns() const { return (s_.m < kManyRows ? 512 : 1024) * 1024 / (p_.height(s_.k) * p_.bytes) / nr_ * nr_; }
+  static constexpr int64_t kFewestRows = 512, kManyRows = 1024, kFewestColumns = 256;
+
+  bool packs_ahead() const override { return !keeps_columns() && !s_.pack_b && (s_.b_unit_n || s_.b_unit_k) && s_.n >= nr_ && mc_ >= vectors() * mr_; }
   int64_t vectors() const { return nr_ / TileRegisters::kRows; }
-  IR panel_b(const Block& at, IR n) { return BlockedProduct::panel_b(at, n, packs_windows_of_block()); }
+  bool keeps_block_of_b() const { return packs_windows_of_block() || keeps_columns(); }
+  IR panel_b(const Block& at, IR n) { return BlockedProduct::panel_b(at, n, keeps_block_of_b()); }
+  IR panel_a(IR m) { return BlockedProduct::panel_a(keeps_columns() ? k_.i64(0) : m); }
 
   void step(const Block& at) override {
+    if (keeps_columns()) return row_by_row_of_tiles(at);
     p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
     // Windows are packed as they are, and then split.
     auto pack = [&](IR n, IR columns) {
@@ -94,6 +107,17 @@ class TileProduct : public BlockedProduct {
     });
   }
 
+  void row_by_row_of_tiles(const Block& at) {
+    k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
+      p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(p_, at, n), at.k0, at.k, [&](IR) { return panel_b(at, n); });
+      if (p_.makes_up_for_zero()) make_up_for_zero(at, n, panel_b(at, n));
+    });
+    k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
+      p_.pack_a(at.batch, b_.CreateAdd(at.m0, m), at.k0, at.k, panel_a(m));
+      k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { tile(at, m, n, nullptr, {}); });
+    });
+  }
+
   // What one block of K adds to a tile of C, which is written when it is complete.
   void tile(const Block& at, IR m, IR n, IR tiles, const Panel& next) {
     IR first = b_.CreateICmpEQ(at.k0, at.k_begin), complete = is_split() ? b_.CreateICmpSGE(b_.CreateAdd(at.k0, at.k), at.k_end) : b_.getTrue();
@@ -115,8 +139,9 @@ class TileProduct : public BlockedProduct {
   }
   void multiply(const Block& at, IR m, IR n, IR tiles, const Panel& next) {
     auto a = p_.packed_tiles(panel_a(m));
-    IR panel = panel_b(at, n), packs = b_.getFalse(), vector = nullptr, tile = b_.CreateUDiv(m, k_.i64(mr_));
+    IR panel = panel_b(at, n), packs = b_.getFalse(), vector = nullptr, tile = nullptr;
     if (packs_ahead()) {  // each share of the panel by the last one of as many tiles, at the same step
+      tile = b_.CreateUDiv(m, k_.i64(mr_));
       IR begin = k_.mul(tile, vectors());
       vector = b_.CreateUDiv(begin, tiles);
       packs = b_.CreateAnd(next.exists, b_.CreateICmpNE(vector, b_.CreateUDiv(k_.add(begin, k_.i64(vectors())), tiles)));
@@ -134,7 +159,10 @@ class TileProduct : public BlockedProduct {
       if (packs_ahead()) k_.either(b_.CreateAnd(packs, b_.CreateICmpSLT(step, p_.whole_steps(next.k))), packing, plainly);
       else plainly();
       if (packs_ahead()) k_.when(next.exists, [&] { ask_for(at, next, tile, tiles, vector, step); });
-      if (defers()) write_rows(at, k_.mul(step, rows_of_step()), rows_of_step());
+      if (!defers()) return;
+      IR first = k_.mul(step, rows_of_step());
+      if (keeps_columns() && s_.prefetch && s_.streams.count > 1) ask_for_streams(at, b_.CreateAdd(m, first), n);
+      write_rows(at, first, rows_of_step());
     });
   }
   // Its share of what the next share of the panel will be packed of, by each step: even shares, because tiles wait for lines that come from memory in bursts.
@@ -154,6 +182,13 @@ class TileProduct : public BlockedProduct {
         column = b_.CreateAdd(b_.CreateSelect(is_beyond, k_.i64(nr_), k_.i64(0)), k_.mul(b_.CreateURem(l, k_.i64(run)), line));
       }
       p_.prefetch_b(at.batch, b_.CreateAdd(next.k0, k), b_.CreateAdd(b_.CreateAdd(at.n0, next.n), column), 2);
+    });
+  }
+  // What the epilogue will read of a step's share of this tile's rows.
+  void ask_for_streams(const Block& at, IR m, IR n) {
+    const int64_t line = 64 / s_.streams.widest;
+    k_.repeat(rows_of_step(), [&](IR i) {
+      for (int64_t j = 0; j < nr_; j += line) s_.prefetch(at.batch, b_.CreateAdd(b_.CreateAdd(at.m0, m), i), k_.add(b_.CreateAdd(at.n0, n), k_.i64(j)), false);
     });
   }
   void add(IR from, IR to) {
