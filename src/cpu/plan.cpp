@@ -136,6 +136,19 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
   Arena arena;
   std::vector<std::vector<Value>> dying(fusions.size() + 1);
   auto rounded = [](int64_t bytes) { return std::max<int64_t>(round_up(bytes, 64), 64); };
+  // What nobody else reads later may be overwritten by what is computed of it, element by element: a residual by the sum. Such memory is in the caches, and need not be read to be written.
+  auto take = [&](int i, Value v) {
+    const Fusion& fusion = fusions[i];
+    auto is_overwritten = [&](Value x) {
+      return made[x] != i && value_bytes(x) == value_bytes(v) && shaped(v).getShape() == shaped(x).getShape() && reads_in_step(fusion, x);
+    };
+    if (auto x = is_guarded() ? dying[i].end() : llvm::find_if(dying[i], is_overwritten); x != dying[i].end()) {
+      Place place = plan.places[*x];
+      dying[i].erase(x);
+      return place;
+    }
+    return Place{Place::Arena, arena.take(rounded(value_bytes(v)))};
+  };
   for (auto [i, fusion] : llvm::enumerate(fusions)) {
     for (Value v : fusion.outputs) {
       if (plan.places.count(v)) continue;
@@ -146,7 +159,7 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
         continue;
       }
       plan.temporary_bytes += bytes;
-      plan.places[v] = {Place::Arena, arena.take(bytes)};
+      plan.places[v] = take(int(i), v);
       if (!held.count(v)) dying[last_read.count(v) ? std::max(last_read[v], int(i)) : int(i)].push_back(v);
     }
     if (is_guarded()) continue;

@@ -64,6 +64,24 @@ def test_programs_share_their_temporaries(nothing_cached):
     assert stats()["in_use"] + stats()["cached"] - before <= results + 14 * MIB
 
 
+def test_sums_are_written_over_residuals_that_nobody_else_reads(nothing_cached):
+    """Elsewhere three arrays would be alive in the third product, of which one is read element by element as the sum is written; a gather reads elsewhere, and writes elsewhere."""
+    torch.manual_seed(0)
+    x = torch.randn(1024, 1024)
+    w = torch.randn(1024, 1024) / 32
+
+    def network(x, w):
+        residual = (x @ w).relu()
+        inner = (residual @ w).relu()
+        outer = inner @ w + residual
+        return (outer.roll(1, 0) + outer.sin()) @ w
+
+    known = len(torch_cresset.compile_records())
+    torch.testing.assert_close(network(x.to("cresset"), w.to("cresset")).cpu(), network(x, w), rtol=1e-4, atol=1e-4)
+    (program,) = torch_cresset.compile_records()[known:]
+    assert 8 * MIB <= program["arena_bytes"] < 9 * MIB
+
+
 def test_updates_wait_for_the_last_reader():
     """The gradient of a product's input reads the weight that the gradient of the weight updates; both orders occur."""
     known = len(torch_cresset.compile_records())
