@@ -26,6 +26,7 @@ llvm::cl::opt<std::string> path(llvm::cl::Positional, llvm::cl::cat(ours), llvm:
 llvm::cl::opt<unsigned> seed("seed", llvm::cl::cat(ours), llvm::cl::desc("of the inputs"), llvm::cl::init(0));
 llvm::cl::opt<int> repeat("repeat", llvm::cl::cat(ours), llvm::cl::desc("runs; with more than one the fastest time is printed"), llvm::cl::init(1));
 llvm::cl::opt<std::string> cpu("cpu", llvm::cl::cat(ours), llvm::cl::desc("amx, avx512, avx2 or baseline"));
+llvm::cl::opt<bool> excess_precision("excess-precision", llvm::cl::cat(ours), llvm::cl::desc("does not round to bf16 between operations of a kernel, as under PyTorch"));
 llvm::cl::opt<bool> assembly("assembly", llvm::cl::cat(ours), llvm::cl::desc("print the kernels' instructions in place of running; --cpu may name what this machine lacks"));
 llvm::cl::opt<int> elements("elements", llvm::cl::cat(ours), llvm::cl::desc("printed of each result; -1 for all"), llvm::cl::init(8));
 llvm::cl::opt<bool> interpret("interpret", llvm::cl::cat(ours), llvm::cl::desc("with the reference interpreter instead of the compiler"));
@@ -94,7 +95,7 @@ llvm::Expected<mlir::func::FuncOp> entry(mlir::ModuleOp module) {
 }
 
 Tensors run_compiled(mlir::ModuleOp module, llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<mlir::Type> types) {
-  auto program = or_exit(cresset::cpu::compile(module, {cpu}));
+  auto program = or_exit(cresset::cpu::compile(module, {.cpu = cpu, .excess_precision = excess_precision}));
   std::vector<cresset::BufferPtr> buffers;  // as a tensor's: kernels are slower where vectors cross lines of the cache
   std::vector<void*> in, out;
   auto allocate = [&](size_t bytes) { return buffers.emplace_back(cresset::Buffer::allocate(bytes))->data(); };
@@ -129,7 +130,7 @@ int main(int argc, char** argv) {
   mlir::chlo::legalize(*module);
   auto main = or_exit(entry(*module));
   if (assembly) {
-    llvm::outs() << or_exit(cresset::cpu::assembly(*module, {cpu}));
+    llvm::outs() << or_exit(cresset::cpu::assembly(*module, {.cpu = cpu, .excess_precision = excess_precision}));
     return 0;
   }
   std::mt19937 generator(seed);

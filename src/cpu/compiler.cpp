@@ -24,6 +24,7 @@
 #include "cpu/emit/random.h"
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/simplify.h"
+#include "cpu/roundings.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Support/xxhash.h"
 #include "mlir/IR/Diagnostics.h"
@@ -362,7 +363,7 @@ LogicalResult choose_kernels(ModuleOp module, ForeignKernels& foreign, composite
 }
 
 // Composites to kernels or their decomposition, the rest simplified, all of it shared out among kernels.
-llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, const Target& target, CompileRegion compile_region, ForeignKernels& foreign, composite::Report& report, ProgramStats& stats) {
+llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, const Target& target, const CompileOptions& options, CompileRegion compile_region, ForeignKernels& foreign, composite::Report& report, ProgramStats& stats) {
   auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
   if (failed(choose_kernels(module, foreign, report))) return broken();
   compile_control_flow(module, main, compile_region, foreign, report, stats);
@@ -372,7 +373,9 @@ llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, c
   simplify(module, target.tiles);
   copy_returned_values(main);
   auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });
-  return succeeded(fusions) ? llvm::Expected<std::vector<Fusion>>(std::move(*fusions)) : broken();
+  if (failed(fusions)) return broken();
+  if (options.excess_precision) skip_roundings(main, *fusions);
+  return std::move(*fusions);
 }
 
 llvm::Expected<std::string> assembly_of_main(ModuleOp module, func::FuncOp main, const CompileOptions& options) {
@@ -388,7 +391,7 @@ llvm::Expected<std::string> assembly_of_main(ModuleOp module, func::FuncOp main,
     return std::make_unique<NativeProgram>();
   };
   ProgramStats stats;
-  auto fusions = divide(module, main, *target, assemble_region, foreign, report, stats);
+  auto fusions = divide(module, main, *target, options, assemble_region, foreign, report, stats);
   if (!fusions) return fusions.takeError();
   for (const Fusion& fusion : *fusions) {
     if (fusion.kind == Fusion::Composite) continue;
@@ -445,8 +448,8 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   if (options.report) report = *options.report;
   ForeignKernels foreign;
   auto program = std::make_unique<NativeProgram>();
-  auto compile_region = [&](ModuleOp region) { return compile(region, {.cpu = options.cpu, .sizes_change = options.sizes_change}); };
-  auto fusions = divide(module, main, *target, compile_region, foreign, report, program->stats_);
+  auto compile_region = [&](ModuleOp region) { return compile(region, {.cpu = options.cpu, .sizes_change = options.sizes_change, .excess_precision = options.excess_precision}); };
+  auto fusions = divide(module, main, *target, options, compile_region, foreign, report, program->stats_);
   if (!fusions) return fusions.takeError();
   for (Type t : main.getArgumentTypes()) program->inputs_.push_back(port_of(t));
   for (Type t : main.getResultTypes()) program->outputs_.push_back(port_of(t));
@@ -527,7 +530,7 @@ llvm::Expected<std::unique_ptr<Program>> compile(ModuleOp module, const CompileO
     if (!program || zeros.empty()) return program;
     std::string text;
     llvm::raw_string_ostream(text) << *original;
-    return guard_zeros(std::move(*program), std::move(zeros), std::move(text), {.cpu = options.cpu, .sizes_change = options.sizes_change});
+    return guard_zeros(std::move(*program), std::move(zeros), std::move(text), {.cpu = options.cpu, .sizes_change = options.sizes_change, .excess_precision = options.excess_precision});
   });
 }
 

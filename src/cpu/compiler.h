@@ -19,6 +19,8 @@ struct CompileOptions {
   const composite::Report* report = nullptr;
   /// Programs of other sizes have come before: kernels that take less time than their compilation are shared by all sizes.
   bool sizes_change = false;
+  /// What an operator rounds to bf16 and the next one widens again need not be rounded, but for conversions with the attribute `cresset.rounds`.
+  bool excess_precision = false;
 };
 
 /// Compiles the public function @main of `module`: ranked static tensors in and out. An argument with the attribute

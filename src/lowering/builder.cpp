@@ -84,6 +84,11 @@ Value Builder::convert(Value v, Type element) {
   if (is_floating(v) && element.isUnsignedInteger(8)) v = convert(v, ops.getI64Type());
   return create<hlo::ConvertOp>(RankedTensorType::get(shape_of(v), element), v);
 }
+Value Builder::rounded(Value v, Type element) {
+  Value result = convert(v, element);
+  if (is_floating(v) && is_floating(result) && element.getIntOrFloatBitWidth() < element_of(v).getIntOrFloatBitWidth()) result.getDefiningOp()->setAttr("cresset.rounds", ops.getUnitAttr());
+  return result;
+}
 Value Builder::broadcast(Value v, ArrayRef<int64_t> shape) {
   if (shape_of(v) == shape) return v;
   Dims dims;

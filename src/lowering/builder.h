@@ -71,6 +71,8 @@ class Builder {
 
   // Shapes and types
   Value convert(Value v, mlir::Type element);
+  /// Converted because a program, or the CPU's kernel, says so, not because an operator ends: rounded whatever follows.
+  Value rounded(Value v, mlir::Type element);
   Value broadcast(Value v, llvm::ArrayRef<int64_t> shape);  // trailing dimensions aligned
   Value broadcast(Value v, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
   Value reshape(Value v, llvm::ArrayRef<int64_t> shape);

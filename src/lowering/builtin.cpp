@@ -97,7 +97,7 @@ void lower_window_write(Builder& b, const trace::Node& n) {
 
 void lower_reshape(Builder& b, const trace::Node&) { b.set_results(b.reshape(b.operands[0], b.result_shape())); }
 void lower_permute(Builder& b, const trace::Node& n) { b.set_results(b.transpose(b.operands[0], std::get<std::vector<int64_t>>(n.attributes()[0]))); }
-void lower_convert(Builder& b, const trace::Node&) { b.set_results(b.convert(b.operands[0], b.result_element())); }
+void lower_convert(Builder& b, const trace::Node&) { b.set_results(b.rounded(b.operands[0], b.result_element())); }
 void lower_expand(Builder& b, const trace::Node&) { b.set_results(b.broadcast(b.operands[0], b.result_shape())); }
 
 void lower_any_outside(Builder& b, const trace::Node& n) {

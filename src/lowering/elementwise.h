@@ -26,7 +26,7 @@ Value is_infinite(Builder& b, Value x);
 Value log_of_sum(Builder& b, Value x, Value y);
 
 /// Rounded to the result's dtype, as the CPU's kernels round a number of more precision that they don't compute with as it is.
-inline Value narrowed(Builder& b, Value v) { return b.convert(v, b.result_element()); }
+inline Value narrowed(Builder& b, Value v) { return b.rounded(v, b.result_element()); }
 
 template <class F, class... Operands>
 Value elementwise(Builder& b, F f, Operands... operands) {

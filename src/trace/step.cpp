@@ -135,6 +135,8 @@ std::string dump(mlir::ModuleOp module, const std::string& hash) {
 
 // CRESSET_RAISE=0 leaves decomposed operators as they are.
 bool raises() { return !is_switched_off("CRESSET_RAISE"); }
+// CRESSET_EXCESS_PRECISION=0 rounds after every operator, as eager does.
+bool has_excess_precision() { return !is_switched_off("CRESSET_EXCESS_PRECISION"); }
 
 composite::Selection selection_of(const std::string& text, std::vector<std::string>* warnings = nullptr) {
   try {
@@ -250,7 +252,7 @@ Graph make_graph(const std::vector<Value>& outputs) {
   d.add(std::string_view(composites()));
   d.add(uint64_t(at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL)));  // which lowerings write to products
   d.add(uint64_t(composite::registry_generation()));
-  d.add(uint64_t(raises() ? 1 + state().references.size() : 0));
+  d.add(uint64_t(raises() ? 1 + state().references.size() : 0) << 1 | has_excess_precision());
   graph.hash = d.hex();
   return graph;
 }
@@ -290,7 +292,7 @@ std::shared_ptr<Program> compiled(const Graph& graph, const std::vector<std::str
   composite::Report report;
   auto module = whole(graph, report);
   CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), noted_location(), dump(*module, graph.hash), {}};
-  auto program = cpu::compile(*module, {.report = &report, .sizes_change = sizes_change});
+  auto program = cpu::compile(*module, {.report = &report, .sizes_change = sizes_change, .excess_precision = has_excess_precision()});
   if (!program) TORCH_CHECK(false, "cresset: a program of ", graph.nodes.size(), " operators can't be compiled: ", llvm::toString(program.takeError()));
   compiles.add();
   record.stats = (*program)->stats();

@@ -81,3 +81,30 @@ def test_mixtures_of_dtypes(operator, kinds):
                 except AssertionError as error:
                     wrong.append(f"{described}: {error}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("excess", [True, False])
+def test_bf16_is_rounded_where_memory_or_a_program_holds_it(monkeypatch, excess):
+    """256 + 0.5 is 256 in bf16."""
+    if not excess:
+        monkeypatch.setenv("CRESSET_EXCESS_PRECISION", "0")
+    x, y = torch.full((64,), 256.0, dtype=torch.bfloat16, device="cresset"), torch.full((64,), 0.5, dtype=torch.bfloat16, device="cresset")
+    assert ((x + y) - x)[0].item() == (0.5 if excess else 0)
+    assert ((x.float() + y.float()).bfloat16().float() - x.float())[0].item() == 0
+    held = x + y  # in memory, since Python may look at it
+    assert (held - x)[0].item() == 0 and held[0].item() == 256
+
+
+def test_a_maximum_of_bf16_is_found_again():
+    """Among numbers that are not rounded in between it might not be."""
+    torch.manual_seed(0)
+    x, y = (torch.randn(257, 301, dtype=torch.bfloat16) for _ in range(2))
+
+    def f(x, y):
+        z = (x * y + y) * x
+        largest = z.amax(-1, keepdim=True)
+        kept = torch.where(z >= z.topk(5).values[:, -1:], z, torch.zeros_like(z))
+        return (z == largest).sum(-1), (kept != 0).sum(-1), (torch.relu(z) > 0) == (z > 0)
+
+    found, kept, same = f(x.to("cresset"), y.to("cresset"))
+    assert found.cpu().min() >= 1 and kept.cpu().min() >= 5 and same.cpu().all()

@@ -5,6 +5,7 @@
 #include "cpu/emit/random.h"
 #include "cpu/emit/vector_math.h"
 #include "cpu/fusion.h"
+#include "cpu/roundings.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsX86.h"
@@ -642,7 +643,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
       .Case([&](IsFiniteOp) { return b.CreateFCmpOLT(unary(llvm::Intrinsic::fabs), constant(std::numeric_limits<double>::infinity())); })
       .Case([&](ConvertOp) {
         if (op->hasAttr(kWithinI32)) return b.CreateFreeze(b.CreateFPToSI(in[0], in[0]->getType()->getWithNewType(b.getInt32Ty())));
-        return emit_convert(k_, type, element(op->getResult(0)), in[0]);
+        return op->hasAttr(kUnrounded) ? in[0] : emit_convert(k_, type, element(op->getResult(0)), in[0]);
       })
       .Case([&](BitcastConvertOp) {
         Type to = element(op->getResult(0));
@@ -670,7 +671,7 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
         return b.CreateBinaryIntrinsic(min, b.CreateBinaryIntrinsic(max, in[0], in[1]), in[2]);
       })
       .DefaultUnreachable("not element-wise");
-  return k_.round(element(op->getResult(0)), result);
+  return isa<ConvertOp>(op) ? result : k_.round(element(op->getResult(0)), result);
 }
 
 }  // namespace cresset::cpu

@@ -1,5 +1,6 @@
 // What follows a product element by element, on its sums: bias, activation, residual, conversion.
 #include "cpu/emit/kernels.h"
+#include "cpu/roundings.h"
 
 namespace cresset::cpu {
 
@@ -16,7 +17,7 @@ void emit_epilogue(KernelContext& c, IR row, IR column, IR sum, int lanes) {
   if (leading.size() < space.size()) at.back() = {column, lanes > 1 ? 1 : 0, lanes};
 
   ElementEmitter e(k, c.fusion, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
-    if (v == product) return k.round(element(product), sum, true);
+    if (v == product) return product.getDefiningOp()->hasAttr(kUnrounded) ? sum : k.round(element(product), sum, true);
     bool computed_here = v.getDefiningOp() && c.fusion.roles.contains(v.getDefiningOp());
     return c.slots.has(v) && !computed_here ? e.load(v, c.buffer(v), i) : nullptr;
   });

@@ -87,7 +87,7 @@ class Chooser {
     auto dims = op.getDimensionNumbers();
     auto kernel = shaped(op.getRhs());
     int64_t channels = kernel.getDimSize(dims.getKernelInputFeatureDimension()), features = kernel.getDimSize(dims.getKernelOutputFeatureDimension());
-    bool bf16 = element(op).isBF16() && element(op.getLhs()).isBF16() && element(op.getRhs()).isBF16();
+    bool bf16 = (element(op).isBF16() || element(op).isF32()) && element(op.getLhs()).isBF16() && element(op.getRhs()).isBF16();
     bool plain = op.getFeatureGroupCount() == 1 && op.getBatchGroupCount() == 1 && all_ones(op.getLhsDilation()) && !(op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true));
     return bf16 && plain && shaped(op).getRank() >= 3 && shaped(op).getNumElements() > 0 && channels > 0 && channels % kFeaturesOfStep == 0 && kernel.getNumElements() / channels / features <= kMostPlacesOfWindow;
   }
