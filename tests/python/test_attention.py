@@ -399,9 +399,9 @@ def test_rms_norm(dtype, weight):
         (y * y * y).sum().backward()
         results.append([t.detach().cpu() for t in (y, x.grad) + ((w.grad,) if weight else ())])
     assert torch_cresset.counters()["cresset::_fused_rms_norm_backward"] == 1
-    # bf16 on the CPU goes through small operators, each rounded.
-    tolerance = {"rtol": 3e-2, "atol": 3e-2} if dtype == torch.bfloat16 else {}
+    # bf16 on the CPU goes through small operators, each rounded, by up to 2^-9 of numbers as large as the largest, whose differences gradients are.
     for eager, ours in zip(*results):
+        tolerance = {"rtol": 3e-2, "atol": max(3e-2, 2**-8 * float(eager.abs().max()))} if dtype == torch.bfloat16 else {}
         torch.testing.assert_close(ours, eager, **tolerance)
 
 
