@@ -186,7 +186,7 @@ llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, cons
   fresh.kernel.name = key;
   fresh.context = std::make_unique<llvm::LLVMContext>();
   fresh.module = std::make_unique<llvm::Module>(key, *fresh.context);
-  KernelEmitter k(*fresh.module, target, key, slots.count(), any_size);
+  KernelEmitter k(*fresh.module, target, key, slots.count() + keeps_packed(fusion), any_size);
   KernelContext context{k, fusion, slots, fresh.kernel};
   if (auto error = emit(context)) return error;
   k.finish();
@@ -457,14 +457,20 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto output = main.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output")) program->outputs_[output.getInt()].aliased = aliased[output.getInt()] = int(i);
   delay_overwriting(main, *fusions, aliased);
+  llvm::DenseMap<Operation*, std::vector<int64_t>> packed;
+  if (target->tiles && !options.sizes_change) packed = mark_packed(main, *fusions);
   std::vector<std::string> keys;
   auto kernels = make_kernels(*fusions, *target, options.sizes_change, keys);
   if (!kernels) return kernels.takeError();
   auto [kept, weights] = put_kept_first(main, *fusions, keys, *kernels);
   BufferPlan plan = plan_buffers(main, *fusions, aliased, kept);
-  program->stats_.kept_bytes = size_t(plan.kept_bytes);
+  program->kept_bytes = size_t(plan.kept_bytes);
   for (Value v : plan.constants) program->constants.push_back(constant_of(cast<DenseElementsAttr>(v.getDefiningOp<ConstantOp>().getValue())));
   program->copies = plan.copies;
+  llvm::SetVector<int64_t> packed_weights;
+  for (auto [fusion, key] : llvm::zip(*fusions, keys))
+    if (keeps_packed(fusion) && kernels->at(key)->kernel.packed_bytes) packed_weights.insert_range(packed[fusion.product]);
+  program->keep_packed(packed_weights.getArrayRef());
 
   for (auto& [key, kernel] : *kernels) program->kernels.push_back(kernel);
   for (auto [i, fusion, key] : llvm::enumerate(*fusions, keys)) {
@@ -481,13 +487,14 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
       program->add_foreign(std::move(call), buffers, plan);
       program->labels.push_back(is_control_flow(op) ? "" : label_of(fusion));
     } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
-      program->add_launch(native, buffers, plan);
+      program->add_launch(native, buffers, plan, keeps_packed(fusion));
       if (fusion.in_place) program->copy_before(size_t(slots.at(updated_by(fusion.product))), size_t(slots.at(fusion.product->getResult(0))), value_bytes(fusion.product->getResult(0)));
       if (options.sizes_change && native.shared) program->stats_.shared_seconds += native.kernel.cost * Kernel::kSecondsPerCost;
       program->labels.push_back(label_of(fusion));
     }
   }
   program->composites_ = report.fates();
+  program->stats_.kept_bytes += program->kept_bytes + program->packed_bytes();
   program->stats_.arena_bytes = size_t(plan.arena_bytes), program->stats_.temporary_bytes += size_t(plan.temporary_bytes), program->stats_.donated_bytes = size_t(plan.donated_bytes);
   program->stats_.kernels += program->count(), program->stats_.unique_kernels += int(kernels->size());
   program->stats_.compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -1,5 +1,7 @@
 #include "cpu/kept.h"
 
+#include "cpu/convolution/convolution.h"
+#include "cpu/emit/element.h"
 #include "cpu/plan.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/Support/xxhash.h"
@@ -74,6 +76,52 @@ Kept choose_kept(func::FuncOp main, const std::vector<Fusion>& fusions, ArrayRef
   }
   for (Value v : read) kept.weights.push_back(int64_t(cast<BlockArgument>(v).getArgNumber()));
   return kept;
+}
+
+namespace {
+
+// What the right operand is read of, if it is a matrix of bf16 for all rows, which are few.
+Value packed_by(const Fusion& fusion) {
+  constexpr int64_t kMostRows = 1024, kLeastElements = 1 << 14;
+  Operation* op = fusion.product;
+  auto dot = dyn_cast_or_null<stablehlo::DotGeneralOp>(op);
+  if (!dot && !(isa_and_nonnull<stablehlo::ConvolutionOp>(op) && op->hasAttr(kChannelsLast))) return {};
+  if (dot && !dot.getDotDimensionNumbers().getRhsBatchingDimensions().empty()) return {};
+  Value v = op->getOperand(1);
+  auto shape = product_shape(op);
+  if (!element(op->getOperand(0)).isBF16() || !element(v).isBF16() || shaped(v).getNumElements() < kLeastElements || !shape || shape->rows > kMostRows) return {};
+  while (!fusion.inputs.contains(v) && v.getDefiningOp() && fusion.roles.contains(v.getDefiningOp()) && v.getDefiningOp()->getNumOperands() == 1) v = v.getDefiningOp()->getOperand(0);
+  return fusion.inputs.contains(v) ? v : Value();
+}
+
+}  // namespace
+
+llvm::DenseMap<Operation*, std::vector<int64_t>> mark_packed(func::FuncOp main, ArrayRef<Fusion> fusions) {
+  constexpr int64_t kMostBytes = 256 << 20;
+  llvm::DenseMap<Operation*, std::vector<int64_t>> marked;
+  llvm::DenseMap<Value, llvm::SetVector<Value>> weights;  // that a value is made of, alone
+  for (BlockArgument argument : main.getArguments())
+    if (main.getArgAttr(argument.getArgNumber(), kWeightAttribute) && !main.getArgAttr(argument.getArgNumber(), "tf.aliasing_output")) weights[argument].insert(argument);
+  if (weights.empty() || !WriteWatch::is_available()) return marked;
+  int64_t bytes = 0;
+  for (const Fusion& fusion : fusions) {
+    if (fusion.kind == Fusion::Composite) continue;
+    if (Value v = packed_by(fusion); v && weights.contains(v)) {
+      int64_t more = shaped(fusion.product->getOperand(1)).getNumElements() * 2;
+      if (bytes + more > kMostBytes) continue;
+      bytes += more;
+      fusion.product->setAttr(kPacked, UnitAttr::get(main.getContext()));
+      for (Value w : weights[v]) marked[fusion.product].push_back(int64_t(cast<BlockArgument>(w).getArgNumber()));
+    }
+    llvm::SetVector<Value> all;
+    bool known = llvm::all_of(fusion.inputs, [&](Value v) {
+      if (auto it = weights.find(v); it != weights.end()) return all.insert_range(it->second), true;
+      return v.getDefiningOp<stablehlo::ConstantOp>() != nullptr;
+    });
+    if (known)
+      for (Value v : fusion.outputs) weights[v] = all;
+  }
+  return marked;
 }
 
 Fingerprint::Fingerprint(ArrayRef<size_t> bytes) {

@@ -21,6 +21,13 @@ struct Kept {
 /// Chooses the fusions that are worth keeping: `seconds[i]` is what fusion i takes. Reading their weights, to see whether they have changed, has to take a fraction of that.
 Kept choose_kept(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, llvm::ArrayRef<double> seconds);
 
+/// On a product or convolution: its right operand depends on weights alone, and may be kept as it is packed.
+inline constexpr llvm::StringLiteral kPacked = "cresset.packed";
+inline bool keeps_packed(const Fusion& fusion) { return fusion.product && fusion.product->hasAttr(kPacked); }
+
+/// Marks with kPacked the products of bf16 that pack a weight for so few rows that this takes long; which arguments each reads for it.
+llvm::DenseMap<mlir::Operation*, std::vector<int64_t>> mark_packed(mlir::func::FuncOp main, llvm::ArrayRef<Fusion> fusions);
+
 /// Tells bytes from others as well as 64 bits can (XXH3, as LLVM has it), on all threads that are together. From the second time on it reads what has been written to since, where that can be watched.
 class Fingerprint {
  public:
@@ -28,6 +35,8 @@ class Fingerprint {
   /// `bytes[i]`: of the i-th array.
   explicit Fingerprint(llvm::ArrayRef<size_t> bytes);
   uint64_t of(llvm::ArrayRef<const void*> arrays);
+  /// Whether writes to these arrays are watched, or it has not been tried, as they were seen once.
+  bool may_be_watched() const { return is_watched_ != false; }
 
  private:
   // The first and the last part of an array share pages with what lies around it, and are always read.

@@ -12,6 +12,8 @@ namespace {
 
 constexpr double kLeastSeconds = 0.3e-3;  // of one thread's work, below which a run does not begin early
 
+alignas(64) constexpr int64_t kNothingPacked[8] = {PackedWeight::Elsewhere};
+
 }  // namespace
 
 void ForeignCall::run(void* const* buffers) const {
@@ -22,12 +24,16 @@ void ForeignCall::run(void* const* buffers) const {
   kernel->run(from.data(), to.data());
 }
 
-void NativeProgram::add_launch(const NativeKernel& native, ArrayRef<Value> buffers, const BufferPlan& plan) {
+void NativeProgram::add_launch(const NativeKernel& native, ArrayRef<Value> buffers, const BufferPlan& plan, bool keeps_packed) {
   const Kernel& kernel = native.kernel;
   int64_t grain = std::max<int64_t>(1, std::min<int64_t>(kernel.tasks / 16, kernel.tasks * (Kernel::kParallelCost / 4) / std::max(kernel.cost, 1.0) + kernel.tasks / 64));
   if (kernel.parallel()) parallel_cost_ += kernel.cost;
   launches_.push_back({native.entry(), kernel.tasks, kernel.parallel() ? grain : 0, kernel.scratch_bytes, table_.size(), kernel.cost});
   add_buffers(buffers, plan);
+  if (keeps_packed) {
+    if (kernel.packed_bytes) packed_slots_.push_back({table_.size(), packed_bytes_}), packed_bytes_ += PackedWeight::kHeader + round_up(kernel.packed_bytes, 64);
+    table_.push_back(const_cast<int64_t*>(kNothingPacked));
+  }
   if (!native.arguments.empty()) table_.push_back(const_cast<int64_t*>(native.arguments.data()));
 }
 
@@ -59,37 +65,64 @@ void NativeProgram::place_temporaries(Arena& arena) {
     for (auto& [at, offset, bytes] : arena_slots_) table_[at] = arena.at(offset, bytes);
   arena_seen_ = arena.data();
   if (kept_slots_.empty() || kept_) return;
-  kept_ = Buffer::allocate(stats_.kept_bytes);
+  kept_ = Buffer::allocate(kept_bytes);
   for (auto& [at, offset] : kept_slots_) table_[at] = static_cast<char*>(kept_->data()) + offset;
 }
 
-void NativeProgram::keep_launches(ArrayRef<int64_t> weights) {
-  kept_launches_ = launches_.size();
-  weights_.assign(weights.begin(), weights.end());
-  fingerprint_ = Fingerprint(llvm::map_to_vector(weights, [&](int64_t i) { return inputs_[i].bytes; }));
+void NativeProgram::Weights::begin(ArrayRef<int64_t> weights, ArrayRef<Port> ports) {
+  inputs.assign(weights.begin(), weights.end());
+  fingerprint = Fingerprint(llvm::map_to_vector(weights, [&](int64_t i) { return ports[i].bytes; }));
 }
 
-uint64_t NativeProgram::fingerprint(void* const* inputs) {
+bool NativeProgram::Weights::are_same(void* const* all) {
   auto start = std::chrono::steady_clock::now();
-  uint64_t result = 0;
-  together([&] { result = fingerprint_.of(llvm::map_to_vector(weights_, [&](int64_t i) -> const void* { return inputs[i]; })); });
+  uint64_t now = 0;
+  together([&] { now = fingerprint.of(llvm::map_to_vector(inputs, [&](int64_t i) -> const void* { return all[i]; })); });
   if (profiling) profile("fingerprint of weights", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  return result;
+  bool same = last == now;
+  changes = same || !last ? 0 : changes + 1;
+  last = now;
+  return same;
 }
 
 size_t NativeProgram::first_launch(void* const* inputs) {
-  if (!keeps()) return 0;
-  uint64_t now = fingerprint(inputs);
-  if (kept_for_ == now) return changes_ = 0, kept_launches_;
-  if (kept_for_) ++changes_;
-  kept_for_ = now;
-  return 0;
+  look_at_packed(inputs);
+  return keeps() && of_kept_.are_same(inputs) ? kept_launches_ : 0;
+}
+
+void NativeProgram::look_at_packed(void* const* inputs) {
+  packed_has_changed_ = false;
+  if (packed_slots_.empty() || of_packed_.changes_often()) return;
+  const bool is_first = !of_packed_.last;
+  packed_has_changed_ = !of_packed_.are_same(inputs) && !is_first;
+  if (packed_has_changed_) set_packed(PackedWeight::Elsewhere);
+  // Reading all of them would take longer than packing them.
+  if (of_packed_.changes_often() || !of_packed_.fingerprint.may_be_watched()) set_packed(PackedWeight::Elsewhere), packed_slots_.clear(), packed_.reset();
+}
+
+// Nothing is packed into memory of its own before the weights have been the same twice: in training they never are. From one run to the next, so that all tasks of a run, also those that began early, do the same.
+void NativeProgram::end_run() {
+  if (packed_slots_.empty() || packed_has_changed_ || packed_state_ == PackedWeight::Complete) return;
+  set_packed(packed_state_ == PackedWeight::Elsewhere ? PackedWeight::Made : PackedWeight::Complete);
+}
+
+void NativeProgram::set_packed(PackedWeight::State state) {
+  if (packed_slots_.empty()) return;
+  packed_state_ = state;
+  if (state != PackedWeight::Elsewhere && !packed_) packed_ = Buffer::allocate(packed_bytes_);
+  for (auto [at, offset] : packed_slots_) {
+    table_[at] = const_cast<int64_t*>(kNothingPacked);
+    if (state == PackedWeight::Elsewhere) continue;
+    auto* header = reinterpret_cast<int64_t*>(static_cast<char*>(packed_->data()) + offset);
+    *header = state, table_[at] = header;
+  }
 }
 
 void NativeProgram::run(void* const* inputs, void* const* outputs) {
   Arena arena(stats_.arena_bytes);
   place_temporaries(arena);
   run_from(first_launch(inputs), 0, arena, inputs, outputs);
+  end_run();
 }
 
 void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs) {
@@ -151,8 +184,9 @@ class NativeProgram::Early final : public EarlyRun {
   BufferPtr output(size_t index) const override { return outputs_[index]; }
   void finish(void* const* inputs, void* const* outputs) override {
     size_t first = program_.first_launch(inputs);
-    if (first < begin_) next_ = first, done_ = 0;  // a weight has changed
+    if (first < begin_ || program_.packed_has_changed_) next_ = first, done_ = 0;
     program_.run_from(next_, done_, arena_, inputs, outputs);
+    program_.end_run();
   }
 
  private:
@@ -185,7 +219,7 @@ class NativeProgram::Early final : public EarlyRun {
 
 std::unique_ptr<EarlyRun> NativeProgram::begin(EarlyInputs& inputs) {
   // Not what overwrites inputs: it can't be taken back. Nor what a plugin runs, who may count its calls.
-  const size_t first = keeps() && kept_for_ ? kept_launches_ : 0;
+  const size_t first = keeps() && of_kept_.last ? kept_launches_ : 0;
   size_t end = first, slot = 0;
   double cost = 0;
   for (; end < launches_.size() && !launches_[end].foreign && !launches_[end].copied_bytes; cost += launches_[end++].cost) {

@@ -42,12 +42,14 @@ class NativeProgram final : public Program {
   void run(void* const* inputs, void* const* outputs) override;
   std::unique_ptr<EarlyRun> begin(EarlyInputs& inputs) override;
 
-  void add_launch(const NativeKernel& native, llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
+  void add_launch(const NativeKernel& native, llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan, bool keeps_packed);
   /// Of the last launch: positions among its buffers.
   void copy_before(size_t from, size_t to, int64_t bytes);
   void add_foreign(ForeignCall call, llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
   /// The launches so far are those whose results are kept as long as these inputs are the same bytes.
-  void keep_launches(llvm::ArrayRef<int64_t> weights);
+  void keep_launches(llvm::ArrayRef<int64_t> weights) { kept_launches_ = launches_.size(), of_kept_.begin(weights, inputs_); }
+  /// What kernels pack of these inputs is kept, too, where writes to them can be watched.
+  void keep_packed(llvm::ArrayRef<int64_t> weights) { of_packed_.begin(weights, inputs_); }
 
   using Program::composites_;
   using Program::inputs_;
@@ -57,6 +59,8 @@ class NativeProgram final : public Program {
   std::vector<std::string> labels;                     // of the launches, for profiles; empty where those of a loop tell theirs
   std::vector<Copy> copies;
   std::vector<BufferPtr> constants;
+  size_t kept_bytes = 0;  // of kept results
+  size_t packed_bytes() const { return packed_bytes_; }
   int count() const { return int(launches_.size()); }
 
  private:
@@ -67,8 +71,12 @@ class NativeProgram final : public Program {
   void place_temporaries(Arena& arena);
   /// The first launch that has to run: those whose results are kept need not while the weights are as they were.
   size_t first_launch(void* const* inputs);
-  bool keeps() const { return kept_launches_ && changes_ <= kMostChanges; }
-  uint64_t fingerprint(void* const* inputs);
+  bool keeps() const { return kept_launches_ && !of_kept_.changes_often(); }
+  /// Looks at the weights of what is packed.
+  void look_at_packed(void* const* inputs);
+  /// After a run: packed weights go from one state to the next, those that have not changed.
+  void end_run();
+  void set_packed(PackedWeight::State state);
   /// From launch `next` on, of whose tasks the first `done` have run.
   void run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs);
   void run(const Launch& launch, int64_t done);
@@ -81,14 +89,28 @@ class NativeProgram final : public Program {
   double parallel_cost_ = 0;                                             // of launches for several threads
   char* arena_seen_ = nullptr;                                           // what the table says
 
-  static constexpr int kMostChanges = 2;  // one run after the other: then the weights are no constants
+  // Inputs that are weights, and what they were in the run before.
+  struct Weights {
+    void begin(llvm::ArrayRef<int64_t> weights, llvm::ArrayRef<Port> ports);
+    bool are_same(void* const* all);
+    bool changes_often() const { return changes > kMostChanges; }
+
+    static constexpr int kMostChanges = 2;  // one run after the other: then they are no constants
+    std::vector<int64_t> inputs;
+    Fingerprint fingerprint;
+    std::optional<uint64_t> last;  // none: there was no run
+    int changes = 0;
+  };
+
   size_t kept_launches_ = 0;              // at the beginning
-  std::vector<int64_t> weights_;          // the inputs that they read
+  Weights of_kept_, of_packed_;           // that they read, that kernels pack
   std::vector<std::pair<size_t, int64_t>> kept_slots_;  // position in the table; offset in kept_
   BufferPtr kept_;
-  Fingerprint fingerprint_;
-  std::optional<uint64_t> kept_for_;      // the weights' fingerprint; none: nothing has been computed
-  int changes_ = 0;
+  bool packed_has_changed_ = false;  // since the run before
+  std::vector<std::pair<size_t, size_t>> packed_slots_;  // position in the table; offset in packed_
+  size_t packed_bytes_ = 0;
+  BufferPtr packed_;
+  PackedWeight::State packed_state_ = PackedWeight::Elsewhere;
 };
 
 }  // namespace cresset::cpu

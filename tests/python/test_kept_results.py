@@ -1,6 +1,8 @@
 """What depends on weights alone is computed once, and again as soon as a weight is another, however it was written."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -144,3 +146,59 @@ def test_a_run_that_began_early_sees_changed_weights():
             for _ in range(3):
                 fresh.load_state_dict({name: value.cpu() for name, value in model.state_dict().items()})
                 torch.testing.assert_close(call(x).cpu(), fresh(x))
+
+
+PACKED = """
+import copy, os, torch, torch_cresset
+
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Conv2d(64, 96, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(96, 64, 1), torch.nn.Flatten(1), torch.nn.Linear(64 * 36, 160), torch.nn.GELU(), torch.nn.Linear(160, 130))
+net = net.bfloat16().eval()
+if {shared}:
+    net.share_memory()
+x = torch.randn(16, 64, 6, 6).bfloat16()
+
+
+def check(call, device):
+    with torch.no_grad():
+        for _ in range(5):
+            torch.testing.assert_close(call(x.to(device)).cpu(), net(x), rtol=3e-2, atol=3e-2)
+
+
+def decay(model):
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(0.95)
+
+
+on_device = copy.deepcopy(net).to("cresset")
+compiled = torch.compile(net, backend="cresset")
+for _ in range(3):
+    check(on_device, "cresset"), check(compiled, "cpu")
+    decay(net), decay(on_device)
+check(on_device, "cresset"), check(compiled, "cpu")
+net[4].weight.data.view(torch.int16).numpy()[7] = 0  # no counter of PyTorch's sees this
+check(compiled, "cpu")
+# Steps of training between, in which weights always change.
+ours, theirs = copy.deepcopy(net).float(), copy.deepcopy(net).float()
+step = torch.compile(ours, backend="cresset")
+for model, call in ((ours, step), (theirs, theirs)):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for _ in range(4):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            call(x).square().mean().backward()
+        optimizer.step()
+torch.testing.assert_close(ours(x.float()), theirs(x.float()), rtol=5e-2, atol=5e-2)  # bf16 products, four steps
+print("kept", max(record["kept_bytes"] for record in torch_cresset.compile_records()))
+"""
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_packed_weights(shared):
+    """By tiles, which are emulated where there are none, in a process of its own: kept as they are packed where writes are watched, and packed anew when they are others."""
+    result = subprocess.run([sys.executable, "-c", PACKED.format(shared=shared)], capture_output=True, text=True, env={**os.environ, "CRESSET_BF16_DOT": "tiles", "CRESSET_THREADS": "2"})
+    assert result.returncode == 0, result.stderr[-3000:]
+    watches = tuple(int(n) for n in os.uname().release.split("-")[0].split(".")[:2]) >= (6, 7) and os.environ.get("CRESSET_WRITE_WATCH") != "0"
+    if watches and subprocess.run([sys.executable, "-c", "import ctypes, os; os._exit(ctypes.CDLL(None).syscall(323, 1) < 0)"]).returncode == 0:  # userfaultfd, in user mode
+        assert int(result.stdout.split()[-1]) > 2 * (96 * 64 * 9 + 64 * 96)

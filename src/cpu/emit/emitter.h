@@ -26,11 +26,22 @@ constexpr int64_t kBytesBeyondCaches = 32 << 20;
 constexpr int64_t kMostStep = 4;
 
 /// How a kernel is launched.
+/// What says, as an i64 in front of a packed weight, what a kernel does with it.
+struct PackedWeight {
+  enum State : int64_t {
+    Elsewhere,  ///< packs as if there were none
+    Made,       ///< packs into it
+    Complete,   ///< reads it
+  };
+  static constexpr size_t kHeader = 64;
+};
+
 struct Kernel {
   std::string name;
   int64_t tasks = 1;
   double cost = 0;           ///< about the bytes moved or operations done, whichever takes longer: decides serial or parallel
   size_t scratch_bytes = 0;  ///< per thread
+  size_t packed_bytes = 0;   ///< of a right operand that is a weight, as it is packed: behind the kernel's other buffers, PackedWeight::kHeader bytes before it
 
   static constexpr double kSecondsPerCost = 0.25e-9;
   static constexpr double kParallelCost = 12000;  ///< 3 us of work, below which a second thread does not pay,

@@ -25,11 +25,11 @@ struct Header {
   char key[32];
   int64_t tasks;
   double cost;
-  uint64_t scratch_bytes;
+  uint64_t scratch_bytes, packed_bytes;
   uint64_t size;
   uint64_t checksum;  // of what follows
 };
-constexpr char kMagic[8] = {'c', 'r', 'e', 's', 's', 'e', 't', '1'};
+constexpr char kMagic[8] = {'c', 'r', 'e', 's', 's', 'e', 't', '2'};
 
 std::mutex& mutex() {
   static auto* m = new std::mutex;
@@ -120,13 +120,13 @@ std::shared_ptr<NativeKernel> read(const std::string& key) {
     llvm::consumeError(code.takeError());
     return {};
   }
-  Kernel kernel{key, header.tasks, header.cost, header.scratch_bytes};
+  Kernel kernel{key, header.tasks, header.cost, header.scratch_bytes, header.packed_bytes};
   return remember({std::move(*code), kernel});
 }
 
 // Under another name first; a rename is atomic. A full disk only means that nothing is kept.
 void write(const Kernel& kernel, llvm::StringRef object) {
-  Header header{{}, {}, kernel.tasks, kernel.cost, kernel.scratch_bytes, object.size(), llvm::xxh3_64bits(object)};
+  Header header{{}, {}, kernel.tasks, kernel.cost, kernel.scratch_bytes, kernel.packed_bytes, object.size(), llvm::xxh3_64bits(object)};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   std::memcpy(header.key, kernel.name.data(), sizeof(header.key));
   auto file = llvm::sys::fs::TempFile::create(path_of(kernel.name) + ".%%%%%%%%");

@@ -19,6 +19,7 @@ struct MatmulSpec {
   int64_t b_run = 0;  ///< of b_made, unless 0: so many columns are neighbours, and all of K lies between them and the next ones; whole vectors
   mlir::Type type;  ///< of C: its compute type is that of the sums
   IR a = nullptr, b = nullptr;  ///< arrays
+  IR packed = nullptr;          ///< unless null, where B's panels may be kept, behind a PackedWeight's header: of tiles, which then set Kernel::packed_bytes
 
   /// Element offsets.
   std::function<IR(IR batch, IR m, IR k)> a_offset;

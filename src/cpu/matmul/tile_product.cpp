@@ -37,6 +37,10 @@ class TileProduct : public BlockedProduct {
     sums_ = reserve(keeps_block() ? mc_ * nb_ : 2 * mr_ * nr_);
     made_up_ = reserve(p_.makes_up_for_zero() ? round_up(nb_, nr_) : 0);
     if (splits()) reserve_plain();
+    if (keeps_packed()) {
+      c_.kernel.packed_bytes = size_t(round_up(s_.n, nr_) * p_.height(s_.k) * p_.bytes);
+      state_ = b_.CreateLoad(b_.getInt64Ty(), s_.packed);
+    }
     for (IR* state : {&written_m_, &written_n_, &written_rows_, &turn_}) *state = k_.alloca_in_entry(b_.getInt64Ty(), 1);
     written_ = k_.alloca_in_entry(b_.getPtrTy(), 1);
     b_.CreateStore(k_.i64(0), turn_);
@@ -73,8 +77,17 @@ class TileProduct : public BlockedProduct {
 
   bool packs_ahead() const override { return !keeps_columns() && !s_.pack_b && (s_.b_unit_n || s_.b_unit_k) && s_.n >= nr_ && mc_ >= vectors() * mr_; }
   int64_t vectors() const { return nr_ / TileRegisters::kRows; }
+  // B's panels, of all of K, where they outlive the run.
+  bool keeps_packed() const { return s_.packed && !s_.pack_b && !s_.groups && !s_.any_m && !s_.any_n && !s_.k_run && s_.batch == 1 && !splits(); }
+  IR kept_panel(IR n, IR k) {
+    IR first = b_.CreateInBoundsGEP(b_.getInt8Ty(), s_.packed, k_.i64(PackedWeight::kHeader));
+    return b_.CreateInBoundsGEP(p_.unit, first, b_.CreateAdd(k_.mul(n, p_.height(s_.k)), k_.mul(b_.CreateUDiv(k, k_.i64(p_.depth)), nr_)));
+  }
+  IR is_state(PackedWeight::State state) { return keeps_packed() ? b_.CreateICmpEQ(state_, k_.i64(state)) : state == PackedWeight::Elsewhere ? IR(b_.getTrue()) : IR(b_.getFalse()); }
+  IR kept_or(IR scratch, IR n, IR k) { return keeps_packed() ? b_.CreateSelect(is_state(PackedWeight::Elsewhere), scratch, kept_panel(n, k)) : scratch; }
+
   bool keeps_block_of_b() const { return packs_windows_of_block() || keeps_columns(); }
-  IR panel_b(const Block& at, IR n) { return BlockedProduct::panel_b(at, n, keeps_block_of_b()); }
+  IR panel_b(const Block& at, IR n) { return kept_or(BlockedProduct::panel_b(at, n, keeps_block_of_b()), b_.CreateAdd(at.n0, n), at.k0); }
   IR panel_a(IR m) { return BlockedProduct::panel_a(keeps_columns() ? k_.i64(0) : m); }
 
   void step(const Block& at) override {
@@ -96,11 +109,13 @@ class TileProduct : public BlockedProduct {
       if (!s_.pack_b) {
         IR done = k_.i64(0);  // steps
         if (packs_ahead()) {
-          next = next_panel(at, n), next.exists = b_.CreateAnd(next.exists, packs_all);
+          next = next_panel(at, n), next.exists = b_.CreateAnd(next.exists, b_.CreateAnd(packs_all, b_.CreateNot(is_state(PackedWeight::Complete))));
           done = b_.CreateSelect(b_.CreateAnd(is_packed(at, n), packs_all), p_.whole_steps(at.k), done);
         }
         IR from = k_.mul(done, p_.tile_depth()), panel = b_.CreateInBoundsGEP(p_.unit, panel_b(at, n), k_.mul(done, p_.units_of_step() * nr_));
-        p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns, b_.CreateAdd(at.k0, from), b_.CreateSub(at.k, from), [&](IR) { return panel; });
+        k_.when(b_.CreateNot(is_state(PackedWeight::Complete)), [&] {
+          p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns, b_.CreateAdd(at.k0, from), b_.CreateSub(at.k, from), [&](IR) { return panel; });
+        });
       }
       if (p_.makes_up_for_zero()) make_up_for_zero(at, n, panel_b(at, n));
       k_.loop(k_.i64(0), at.m, mr_, [&](IR m) { tile(at, m, n, tiles, next); });
@@ -109,7 +124,9 @@ class TileProduct : public BlockedProduct {
 
   void row_by_row_of_tiles(const Block& at) {
     k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
-      p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(p_, at, n), at.k0, at.k, [&](IR) { return panel_b(at, n); });
+      k_.when(b_.CreateNot(is_state(PackedWeight::Complete)), [&] {
+        p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(p_, at, n), at.k0, at.k, [&](IR) { return panel_b(at, n); });
+      });
       if (p_.makes_up_for_zero()) make_up_for_zero(at, n, panel_b(at, n));
     });
     k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
@@ -149,7 +166,7 @@ class TileProduct : public BlockedProduct {
     k_.loop(k_.i64(0), p_.steps(at.k), [&](IR step) {
       auto plainly = [&] { p_.multiply_step(a, panel, step, [](int) {}); };
       auto packing = [&] {
-        Panels::PanelOfB target{at.batch, b_.CreateAdd(at.n0, next.n), next.k0, k_.i64(nr_), panel_b(at, k_.add(n, k_.i64(nr_)))};
+        Panels::PanelOfB target{at.batch, b_.CreateAdd(at.n0, next.n), next.k0, k_.i64(nr_), kept_or(BlockedProduct::panel_b(at, k_.add(n, k_.i64(nr_)), false), b_.CreateAdd(at.n0, next.n), next.k0)};
         auto pieces = p_.pieces_of_b(target, step, vector);
         const int count = int(pieces.size()), products = p_.products_of_step();
         p_.multiply_step(a, panel, step, [&](int product) {
@@ -237,6 +254,7 @@ class TileProduct : public BlockedProduct {
     });
   }
 
+  IR state_ = nullptr;   // of kept panels
   int64_t made_up_ = 0;  // a place in scratch
   MatmulSpec plain_spec_;
   std::optional<Panels> plain_;
