@@ -80,16 +80,16 @@ Kept choose_kept(func::FuncOp main, const std::vector<Fusion>& fusions, ArrayRef
 
 namespace {
 
-// What the right operand is read of, if it is a matrix of bf16 for all rows, which are few.
+// What the right operand is read of, if it is a matrix of bf16 for all rows, which are few. More of them for convolutions, whose weights are less memory for what they gain.
 Value packed_by(const Fusion& fusion) {
-  constexpr int64_t kMostRows = 1024, kLeastElements = 1 << 14;
+  constexpr int64_t kMostRows = 256, kMostPositions = 1024, kLeastElements = 1 << 14;
   Operation* op = fusion.product;
   auto dot = dyn_cast_or_null<stablehlo::DotGeneralOp>(op);
   if (!dot && !(isa_and_nonnull<stablehlo::ConvolutionOp>(op) && op->hasAttr(kChannelsLast))) return {};
   if (dot && !dot.getDotDimensionNumbers().getRhsBatchingDimensions().empty()) return {};
   Value v = op->getOperand(1);
   auto shape = product_shape(op);
-  if (!element(op->getOperand(0)).isBF16() || !element(v).isBF16() || shaped(v).getNumElements() < kLeastElements || !shape || shape->rows > kMostRows) return {};
+  if (!element(op->getOperand(0)).isBF16() || !element(v).isBF16() || shaped(v).getNumElements() < kLeastElements || !shape || shape->rows > (dot ? kMostRows : kMostPositions)) return {};
   while (!fusion.inputs.contains(v) && v.getDefiningOp() && fusion.roles.contains(v.getDefiningOp()) && v.getDefiningOp()->getNumOperands() == 1) v = v.getDefiningOp()->getOperand(0);
   return fusion.inputs.contains(v) ? v : Value();
 }
