@@ -24,6 +24,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include "runtime/environment.h"
 #include "runtime/profile.h"
@@ -126,6 +127,7 @@ std::string dump(mlir::ModuleOp module, const std::string& hash) {
   std::string_view directory = setting("CRESSET_DUMP");
   if (directory.empty()) return {};
   std::string path = std::string(directory) + "/" + std::to_string(records().size()) + "_" + hash.substr(0, 8) + ".mlir";
+  (void)llvm::sys::fs::create_directories(llvm::StringRef(directory));  // where that fails writing does
   std::error_code error;
   llvm::raw_fd_ostream file(path, error);
   TORCH_CHECK(!error, "CRESSET_DUMP: cannot write ", path, ": ", error.message());

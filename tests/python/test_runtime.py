@@ -64,6 +64,17 @@ def test_programs_share_their_temporaries(nothing_cached):
     assert stats()["in_use"] + stats()["cached"] - before <= results + 14 * MIB
 
 
+def test_the_directory_of_dumped_programs_is_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("CRESSET_DUMP", str(tmp_path / "new" / "programs"))
+    (torch.ones(3, device="cresset") + 41).cpu()
+    (file,) = (tmp_path / "new" / "programs").iterdir()
+    assert "stablehlo.add" in file.read_text()
+    (tmp_path / "taken").write_text("")
+    monkeypatch.setenv("CRESSET_DUMP", str(tmp_path / "taken"))
+    with pytest.raises(RuntimeError, match="CRESSET_DUMP: cannot write .*taken"):
+        (torch.ones(3, device="cresset") * 41).cpu()
+
+
 def test_sums_are_written_over_residuals_that_nobody_else_reads(nothing_cached):
     """Elsewhere three arrays would be alive in the third product, of which one is read element by element as the sum is written; a gather reads elsewhere, and writes elsewhere."""
     torch.manual_seed(0)
