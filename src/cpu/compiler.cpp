@@ -440,6 +440,11 @@ std::pair<size_t, std::vector<int64_t>> put_kept_first(func::FuncOp main, std::v
   return {size_t(llvm::count(kept.fusions, true)), std::move(kept.weights)};
 }
 
+CompileOptions without_report(CompileOptions options) {
+  options.report = nullptr;
+  return options;
+}
+
 llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::FuncOp main, const CompileOptions& options) {
   auto start = std::chrono::steady_clock::now();
   auto target = select_target(options.cpu);
@@ -448,7 +453,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   if (options.report) report = *options.report;
   ForeignKernels foreign;
   auto program = std::make_unique<NativeProgram>();
-  auto compile_region = [&](ModuleOp region) { return compile(region, {.cpu = options.cpu, .sizes_change = options.sizes_change, .excess_precision = options.excess_precision}); };
+  auto compile_region = [&](ModuleOp region) { return compile(region, without_report(options)); };
   auto fusions = divide(module, main, *target, options, compile_region, foreign, report, program->stats_);
   if (!fusions) return fusions.takeError();
   for (Type t : main.getArgumentTypes()) program->inputs_.push_back(port_of(t));
@@ -537,7 +542,7 @@ llvm::Expected<std::unique_ptr<Program>> compile(ModuleOp module, const CompileO
     if (!program || zeros.empty()) return program;
     std::string text;
     llvm::raw_string_ostream(text) << *original;
-    return guard_zeros(std::move(*program), std::move(zeros), std::move(text), {.cpu = options.cpu, .sizes_change = options.sizes_change, .excess_precision = options.excess_precision});
+    return guard_zeros(std::move(*program), std::move(zeros), std::move(text), without_report(options));
   });
 }
 

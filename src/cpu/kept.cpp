@@ -24,6 +24,10 @@ double seconds_to_compare(int64_t bytes) {
   return kSecondsToAsk + double(std::min(bytes, kReadOfWatched)) / kReadBytesPerSecond + double(bytes) / kWatchedBytesPerSecond;
 }
 
+bool is_weight(func::FuncOp main, BlockArgument argument) {
+  return main.getArgAttr(argument.getArgNumber(), kWeightAttribute) && !main.getArgAttr(argument.getArgNumber(), "tf.aliasing_output");
+}
+
 // Fusions that read one another's results are kept together, or not at all.
 struct Group {
   double seconds = 0;
@@ -44,7 +48,7 @@ Kept choose_kept(func::FuncOp main, const std::vector<Fusion>& fusions, ArrayRef
   Kept kept{std::vector<bool>(fusions.size()), {}};
   llvm::DenseSet<Value> weights, results(llvm::from_range, main.getBody().front().getTerminator()->getOperands());
   for (BlockArgument argument : main.getArguments())
-    if (main.getArgAttr(argument.getArgNumber(), kWeightAttribute) && !main.getArgAttr(argument.getArgNumber(), "tf.aliasing_output")) weights.insert(argument);
+    if (is_weight(main, argument)) weights.insert(argument);
   if (weights.empty()) return kept;
   llvm::DenseMap<Value, int> made;  // by a candidate
   llvm::EquivalenceClasses<int> together;
@@ -101,7 +105,7 @@ llvm::DenseMap<Operation*, std::vector<int64_t>> mark_packed(func::FuncOp main, 
   llvm::DenseMap<Operation*, std::vector<int64_t>> marked;
   llvm::DenseMap<Value, llvm::SetVector<Value>> weights;  // that a value is made of, alone
   for (BlockArgument argument : main.getArguments())
-    if (main.getArgAttr(argument.getArgNumber(), kWeightAttribute) && !main.getArgAttr(argument.getArgNumber(), "tf.aliasing_output")) weights[argument].insert(argument);
+    if (is_weight(main, argument)) weights[argument].insert(argument);
   if (weights.empty() || !WriteWatch::is_available()) return marked;
   int64_t bytes = 0;
   for (const Fusion& fusion : fusions) {

@@ -92,9 +92,9 @@ size_t NativeProgram::first_launch(void* const* inputs) {
 
 void NativeProgram::look_at_packed(void* const* inputs) {
   packed_has_changed_ = false;
-  if (packed_slots_.empty() || of_packed_.changes_often()) return;
-  const bool is_first = !of_packed_.last;
-  packed_has_changed_ = !of_packed_.are_same(inputs) && !is_first;
+  if (packed_slots_.empty()) return;
+  of_packed_.are_same(inputs);
+  packed_has_changed_ = of_packed_.changes > 0;
   if (packed_has_changed_) set_packed(PackedWeight::Elsewhere);
   // Reading all of them would take longer than packing them.
   if (of_packed_.changes_often() || !of_packed_.fingerprint.may_be_watched()) set_packed(PackedWeight::Elsewhere), packed_slots_.clear(), packed_.reset();
@@ -107,7 +107,6 @@ void NativeProgram::end_run() {
 }
 
 void NativeProgram::set_packed(PackedWeight::State state) {
-  if (packed_slots_.empty()) return;
   packed_state_ = state;
   if (state != PackedWeight::Elsewhere && !packed_) packed_ = Buffer::allocate(packed_bytes_);
   for (auto [at, offset] : packed_slots_) {

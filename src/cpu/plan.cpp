@@ -137,7 +137,7 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
   std::vector<std::vector<Value>> dying(fusions.size() + 1);
   auto rounded = [](int64_t bytes) { return std::max<int64_t>(round_up(bytes, 64), 64); };
   // What nobody else reads later may be overwritten by what is computed of it, element by element: a residual by the sum. Such memory is in the caches, and need not be read to be written.
-  auto take = [&](int i, Value v) {
+  auto take = [&](int i, Value v, int64_t bytes) {
     const Fusion& fusion = fusions[i];
     auto is_overwritten = [&](Value x) {
       return made[x] != i && value_bytes(x) == value_bytes(v) && shaped(v).getShape() == shaped(x).getShape() && reads_in_step(fusion, x);
@@ -147,7 +147,7 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
       dying[i].erase(x);
       return place;
     }
-    return Place{Place::Arena, arena.take(rounded(value_bytes(v)))};
+    return Place{Place::Arena, arena.take(bytes)};
   };
   for (auto [i, fusion] : llvm::enumerate(fusions)) {
     for (Value v : fusion.outputs) {
@@ -159,7 +159,7 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
         continue;
       }
       plan.temporary_bytes += bytes;
-      plan.places[v] = take(int(i), v);
+      plan.places[v] = take(int(i), v, bytes);
       if (!held.count(v)) dying[last_read.count(v) ? std::max(last_read[v], int(i)) : int(i)].push_back(v);
     }
     if (is_guarded()) continue;

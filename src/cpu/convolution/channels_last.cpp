@@ -3,7 +3,6 @@
 // copied place after place, zeros for those outside.
 #include "cpu/convolution/convolution_windows.h"
 #include "cpu/fusion.h"
-#include "cpu/kept.h"
 #include "cpu/matmul/matmul.h"
 
 namespace cresset::cpu {
@@ -34,7 +33,7 @@ class ChannelsLast : Windows {
     spec_.a_type = element(x), spec_.b_type = element(w), spec_.converted = g.in_type, spec_.type = g.out_type;
     spec_.a = c.buffer(x), spec_.b = c.buffer(w);
     if (auto less = less_number(op.getLhs()); less && x != op.getLhs()) spec_.a_zero = less->number;
-    if (keeps_packed(c.fusion)) spec_.packed = k_.buffer(c.slots.count());
+    spec_.packed = c.packed_weight();
     spec_.a_unit_k = spec_.b_unit_k = true;
     if (run() != spec_.k || pads_) choose_runs();
   }

@@ -25,7 +25,6 @@ constexpr int64_t kBytesBeyondCaches = 32 << 20;
 /// Elements up to so far apart are better read as whole vectors, of which lanes are kept, than one by one.
 constexpr int64_t kMostStep = 4;
 
-/// How a kernel is launched.
 /// What says, as an i64 in front of a packed weight, what a kernel does with it.
 struct PackedWeight {
   enum State : int64_t {
@@ -36,6 +35,7 @@ struct PackedWeight {
   static constexpr size_t kHeader = 64;
 };
 
+/// How a kernel is launched.
 struct Kernel {
   std::string name;
   int64_t tasks = 1;

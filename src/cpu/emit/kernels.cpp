@@ -1,10 +1,14 @@
 // What the emitters of all kinds share.
 #include "cpu/emit/kernels.h"
 
+#include "cpu/kept.h"
+
 namespace cresset::cpu {
 
 using namespace mlir;
 using namespace mlir::stablehlo;
+
+IR KernelContext::packed_weight() const { return keeps_packed(fusion) ? k.buffer(slots.count()) : nullptr; }
 
 ElementEmitter KernelContext::elements(int lanes) const {
   auto load = [this](ElementEmitter& e, Value v, const Indices& i) -> IR {

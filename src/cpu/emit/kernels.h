@@ -42,6 +42,8 @@ struct KernelContext {
   IR buffer(mlir::Value v) const { return k.buffer(slots.at(v)); }
   /// Whether the value is in memory before.
   bool reads(mlir::Value v) const { return slots.has(v) && !fusion.outputs.contains(v); }
+  /// Where the panels of a right operand that is a weight may be kept, behind the values; null if they are not.
+  IR packed_weight() const;
   /// Reads materialised values; leaves the rest to be emitted in place.
   ElementEmitter elements(int lanes) const;
 };

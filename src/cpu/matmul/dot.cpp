@@ -1,6 +1,5 @@
 #include <numeric>
 
-#include "cpu/kept.h"
 #include "cpu/matmul/made_operand.h"
 #include "cpu/matmul/matmul.h"
 
@@ -164,7 +163,7 @@ llvm::Error emit_dot(KernelContext& c) {
   spec.store = [&](IR batch, IR row, IR column, IR sum, int lanes) { emit_epilogue(c, k.add(k.mul(batch, spec.m), row), column, sum, lanes); };
   spec.a_unit_k = ka.unit(), spec.a_unit_m = m.unit(), spec.b_unit_n = n.unit(), spec.b_unit_k = kb.unit();
   if (made) make_right(c, op, made->value, *rhs, spec);
-  else if (keeps_packed(c.fusion)) spec.packed = k.buffer(c.slots.count());
+  else spec.packed = c.packed_weight();
   spec.streams = epilogue_streams(c.fusion);
   spec.prefetch = [&](IR batch, IR row, IR column, bool to_write) { prefetch_epilogue(c, k.add(k.mul(batch, spec.m), row), column, to_write); };
   emit_matmul(c, spec);

@@ -86,6 +86,8 @@ class TileProduct : public BlockedProduct {
   IR is_state(PackedWeight::State state) { return keeps_packed() ? b_.CreateICmpEQ(state_, k_.i64(state)) : state == PackedWeight::Elsewhere ? IR(b_.getTrue()) : IR(b_.getFalse()); }
   IR kept_or(IR scratch, IR n, IR k) { return keeps_packed() ? b_.CreateSelect(is_state(PackedWeight::Elsewhere), scratch, kept_panel(n, k)) : scratch; }
 
+  void unless_packed(const std::function<void()>& pack) { keeps_packed() ? k_.when(b_.CreateNot(is_state(PackedWeight::Complete)), pack) : pack(); }
+
   bool keeps_block_of_b() const { return packs_windows_of_block() || keeps_columns(); }
   IR panel_b(const Block& at, IR n) { return kept_or(BlockedProduct::panel_b(at, n, keeps_block_of_b()), b_.CreateAdd(at.n0, n), at.k0); }
   IR panel_a(IR m) { return BlockedProduct::panel_a(keeps_columns() ? k_.i64(0) : m); }
@@ -113,7 +115,7 @@ class TileProduct : public BlockedProduct {
           done = b_.CreateSelect(b_.CreateAnd(is_packed(at, n), packs_all), p_.whole_steps(at.k), done);
         }
         IR from = k_.mul(done, p_.tile_depth()), panel = b_.CreateInBoundsGEP(p_.unit, panel_b(at, n), k_.mul(done, p_.units_of_step() * nr_));
-        k_.when(b_.CreateNot(is_state(PackedWeight::Complete)), [&] {
+        unless_packed([&] {
           p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns, b_.CreateAdd(at.k0, from), b_.CreateSub(at.k, from), [&](IR) { return panel; });
         });
       }
@@ -124,7 +126,7 @@ class TileProduct : public BlockedProduct {
 
   void row_by_row_of_tiles(const Block& at) {
     k_.loop(k_.i64(0), at.n, nr_, [&](IR n) {
-      k_.when(b_.CreateNot(is_state(PackedWeight::Complete)), [&] {
+      unless_packed([&] {
         p_.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(p_, at, n), at.k0, at.k, [&](IR) { return panel_b(at, n); });
       });
       if (p_.makes_up_for_zero()) make_up_for_zero(at, n, panel_b(at, n));
