@@ -80,7 +80,7 @@ std::string content_of(const Fusion& fusion, const Slots& slots, Texts& texts, b
   llvm::raw_string_ostream out(text);
   out << fusion.kind << (fusion.in_place ? "in place" : "") << '[';
   llvm::interleave(fusion.shape, out, ",");
-  out << ']';
+  out << ']' << fusion.row_rank << ' ';
   DenseMap<Value, int> numbers;
   auto name = [&](Value v) {
     if (numbers.count(v)) out << '%' << numbers[v];
@@ -304,10 +304,12 @@ class KernelMaker {
   std::vector<Member> members_;
 };
 
-// Values that are returned as they came, or twice, need a kernel that writes them.
-void copy_returned_values(func::FuncOp main) {
+// Of results only the bytes matter: what computes them need not know their shapes. Values that are returned as they came, or twice, need a kernel that writes them.
+void settle_returned_values(func::FuncOp main) {
   Operation* end = main.getBody().front().getTerminator();
   OpBuilder b(end);
+  for (OpOperand& operand : end->getOpOperands())
+    while (auto reshape = operand.get().getDefiningOp<ReshapeOp>()) operand.set(reshape.getOperand());
   llvm::SmallDenseSet<Value> seen;
   for (OpOperand& operand : end->getOpOperands()) {
     Value v = operand.get();
@@ -371,7 +373,7 @@ llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, c
     if (!foreign.contains(op)) split_attention_gradient(op), share_heads(op);
   });
   simplify(module, target.tiles);
-  copy_returned_values(main);
+  settle_returned_values(main);
   auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });
   if (failed(fusions)) return broken();
   if (options.excess_precision) skip_roundings(main, *fusions);

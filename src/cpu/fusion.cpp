@@ -3,6 +3,7 @@
 #include "cpu/convolution/convolution.h"
 #include "cpu/emit/random.h"
 #include "cpu/matmul/made_operand.h"
+#include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
 
@@ -55,11 +56,15 @@ SmallVector<int64_t> without_trailing_ones(ArrayRef<int64_t> shape) {
   return SmallVector<int64_t>(shape);
 }
 
-// Reduces exactly the last dimension of one input.
-bool is_row_reduction(Operation* op) {
+// How many last dimensions of one input it reduces, as a kernel of rows can: one in any case, several if that leaves rows for all threads, of a vector at least. Else 0.
+size_t row_rank(Operation* op) {
+  constexpr int64_t kLeastElements = 16;
   auto reduce = dyn_cast<ReduceOp>(op);
-  return reduce && reduce.getInputs().size() == 1 && reduce.getDimensions().size() == 1 &&
-         reduce.getDimensions()[0] == shaped(reduce.getInputs()[0]).getRank() - 1 && simple_reducer(reduce.getBody().front());
+  if (!reduce || reduce.getInputs().size() != 1 || !simple_reducer(reduce.getBody().front())) return 0;
+  ArrayRef<int64_t> shape = shaped(reduce.getInputs()[0]).getShape(), dims = reduce.getDimensions();
+  size_t rows = shape.size() - dims.size();
+  if (llvm::any_of(dims, [&](int64_t d) { return d < int64_t(rows); })) return 0;
+  return dims.size() == 1 || (product(shape.take_front(rows)) >= num_threads() && product(shape.drop_front(rows)) >= kLeastElements) ? dims.size() : 0;
 }
 
 class Fuser {
@@ -73,6 +78,7 @@ class Fuser {
       if (failed(place(&op))) return failure();
     std::vector<Fusion> result;
     for (auto& fusion : fusions_) {
+      settle_rows(*fusion);
       finish(*fusion);
       result.push_back(std::move(*fusion));
     }
@@ -126,7 +132,7 @@ class Fuser {
       return success();
     }
     if (is_expression(op) && !is_foreign_(op)) return place_expression(op, uses, escapes), success();
-    if (is_row_reduction(op)) return place_row_reduction(op, uses), success();
+    if (row_rank(op)) return place_row_reduction(op, uses), success();
     if (isa<OptimizationBarrierOp>(op)) return op->emitOpError("should have been removed");
     auto kind = llvm::StringSwitch<std::optional<Fusion::Kind>>(op->getName().stripDialect())
                     .Case("reduce", Fusion::Reduce)
@@ -186,6 +192,7 @@ class Fuser {
     Fusion& fusion = start(op, Fusion::Rows, Fusion::Element);
     fusion.shape.assign(shaped(op->getResult(0)).getShape().begin(), shaped(op->getResult(0)).getShape().end());
     if (fusion.shape.empty()) fusion.shape.push_back(1);
+    fusion.row_rank = std::max<size_t>(row_rank_behind(op), 1);
   }
 
   // Whether gathers read each element several times, as those that resize an image do, what is dear to compute.
@@ -233,12 +240,39 @@ class Fuser {
     auto input = shaped(op->getOperand(0));
     if (!uses.empty() && !is_full(*first_of(uses))) {
       Fusion* first = first_of(uses);
-      if (first->kind == Fusion::Rows && ArrayRef<int64_t>(first->shape) == input.getShape() &&
-          role_in(op, uses, *first) == Fusion::Row)
+      if (first->kind == Fusion::Rows && ArrayRef<int64_t>(first->shape) == input.getShape() && first->row_rank == row_rank(op) && role_in(op, uses, *first) == Fusion::Row)
         return join(op, *first, Fusion::Row);
     }
+    if (Fusion* sibling = sibling_of(op, uses)) return join(op, *sibling, Fusion::Row);
     Fusion& fusion = start(op, Fusion::Rows, Fusion::Row);
     fusion.shape.assign(input.getShape().begin(), input.getShape().end());
+    fusion.row_rank = row_rank(op);
+  }
+
+  // One of the last kernels that reduces rows of what is read or computed for this as well, and does so before anybody needs this.
+  Fusion* sibling_of(Operation* op, ArrayRef<Use> uses) {
+    constexpr size_t kMostKernels = 16;
+    ArrayRef<int64_t> shape = shaped(op->getOperand(0)).getShape();
+    auto arrays = arrays_behind(op->getOperand(0));
+    for (auto& fusion : llvm::make_range(fusions_.rbegin(), fusions_.rbegin() + std::min(kMostKernels, fusions_.size()))) {
+      if (fusion->kind != Fusion::Rows || is_full(*fusion) || ArrayRef<int64_t>(fusion->shape) != shape || fusion->row_rank != row_rank(op)) continue;
+      bool alike = llvm::any_of(fusion->roles, [&](auto& r) {
+        return r.second == Fusion::Row && isa<ReduceOp>(r.first) && llvm::any_of(arrays_behind(r.first->getOperand(0)), [&](Value v) { return arrays.contains(v); });
+      });
+      if (alike && (uses.empty() || first_of(uses)->last > fusion->last) && role_in(op, uses, *fusion) == Fusion::Row) return fusion.get();
+    }
+    return nullptr;
+  }
+  // Itself and arrays of its shape that it is computed of.
+  static llvm::SetVector<Value> arrays_behind(Value v) {
+    constexpr size_t kMostArrays = 16;
+    llvm::SetVector<Value> arrays;
+    arrays.insert(v);
+    for (size_t i = 0; i < arrays.size() && arrays.size() < kMostArrays; ++i)
+      if (Operation* op = arrays[i].getDefiningOp(); op && is_elementwise(op))
+        for (Value x : op->getOperands())
+          if (shaped(x).getShape() == shaped(v).getShape() && !isa_and_nonnull<ConstantOp, BroadcastInDimOp>(x.getDefiningOp())) arrays.insert(x);
+    return arrays;
   }
 
   // The element-wise kernel of a product's first user, if it can work on the sums while they are in registers.
@@ -386,15 +420,14 @@ class Fuser {
         }))
       return Fusion::Element;
     if (has_epilogue(fusion)) return std::nullopt;
-    if (space.size() < 1 || without_trailing_ones(shape) != without_trailing_ones(space.drop_back()) || int64_t(shape.size()) > int64_t(space.size()))
-      return std::nullopt;
+    if (space.size() < fusion.row_rank || shape.size() > space.size() || without_trailing_ones(shape) != without_trailing_ones(space.drop_back(fusion.row_rank))) return std::nullopt;
     if (!reduction && !is_elementwise(op) && !isa<ReshapeOp>(op)) return std::nullopt;
     bool fits = llvm::all_of(uses, [&](const Use& u) {
       if (u.fusion != &fusion) return true;
       if (auto broadcast = dyn_cast<BroadcastInDimOp>(u.user)) {
         if (role_of(u.user) != Fusion::Element) return false;
         for (auto [k, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
-          if (int64_t(k) != d || (d < int64_t(space.size()) - 1 && shape[k] != space[d])) return false;
+          if (int64_t(k) != d || (d < int64_t(space.size() - fusion.row_rank) && shape[k] != space[d])) return false;
         return true;
       }
       return role_of(u.user) == Fusion::Row && !isa<ReduceOp>(u.user);
@@ -413,6 +446,18 @@ class Fuser {
   void join(Operation* op, Fusion& fusion, Fusion::Role role) {
     if (!fusion.roles.insert({op, role}).second) return;
     homes_[op].insert(&fusion);
+  }
+
+  // Rows of several dimensions that nobody has joined are none.
+  void settle_rows(Fusion& fusion) {
+    if (fusion.kind != Fusion::Rows || fusion.row_rank == 1) return;
+    int64_t of_rows = llvm::count_if(fusion.roles, [](auto& r) { return r.second == Fusion::Row; });
+    bool alone = of_rows == 1 && row_rank(fusion.roles.front().first) && llvm::none_of(fusion.roles, [&](auto& r) { return r.second == Fusion::Element && written_for_others(r.first); });
+    if (alone) {
+      fusion.kind = Fusion::Reduce;
+      for (auto& [op, role] : llvm::drop_begin(fusion.roles)) role = Fusion::Inline;
+    }
+    if (alone || !of_rows) fusion.row_rank = 1;
   }
 
   // Program order, buffers read and written.
@@ -472,6 +517,22 @@ class Fuser {
 };
 
 }  // namespace
+
+size_t row_rank_behind(Operation* op) {
+  constexpr size_t kMostSteps = 64;
+  ArrayRef<int64_t> shape = shaped(op->getResult(0)).getShape();
+  llvm::SetVector<Operation*> found;
+  found.insert(op);
+  for (size_t i = 0; i < found.size() && i < kMostSteps; ++i) {
+    if (isa<ReduceOp>(found[i])) {
+      if (size_t rank = row_rank(found[i]); rank && shaped(found[i]->getOperand(0)).getShape() == shape) return rank;
+    } else if (is_elementwise(found[i]) || isa<BroadcastInDimOp, ReshapeOp>(found[i])) {
+      for (Value v : found[i]->getOperands())
+        if (Operation* before = v.getDefiningOp()) found.insert(before);
+    }
+  }
+  return 0;
+}
 
 Value updated_by(Operation* op) {
   if (auto scatter = dyn_cast<ScatterOp>(op); scatter && scatter.getInputs().size() == 1) return scatter.getInputs()[0];

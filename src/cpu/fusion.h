@@ -21,7 +21,7 @@ struct View {
 
 struct Fusion {
   enum Kind {
-    Rows,         ///< element-wise over `shape`, with reductions of its last dimension: one pass for each row
+    Rows,         ///< element-wise over `shape`, with reductions of its last dimensions: one pass for each row
     Reduce,       ///< any other reduction
     Concatenate,
     Dot,
@@ -46,6 +46,7 @@ struct Fusion {
   Kind kind;
   int last = 0;                                   ///< position of its last operation: kernels run in this order
   llvm::SmallVector<int64_t> shape;               ///< of Rows, Reduce, and of what a product's epilogue writes
+  size_t row_rank = 1;                            ///< how many of the last dimensions of Rows are one row
   mlir::Operation* product = nullptr;             ///< dot, convolution, attention or its gradient; with roles beside it, these are its epilogue; if it is in place the operation
   bool in_place = false;                          ///< an Update, or a Scatter like it
   llvm::MapVector<mlir::Operation*, Role> roles;  ///< program order after fuse()
@@ -91,6 +92,9 @@ bool reads_window(mlir::Operation* product, unsigned operand);
 /// In the order of execution; `is_foreign` tells the composites that somebody else's kernel runs. Fails, with an error at it, on an
 /// operation that no kernel can hold.
 mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main, llvm::function_ref<bool(mlir::Operation*)> is_foreign);
+
+/// How many last dimensions of what the operation computes are rows, because the nearest reduction that it is computed of, of arrays of this shape, reduces them; 0 if there is none.
+size_t row_rank_behind(mlir::Operation* op);
 
 /// What a dynamic_update_slice, or a scatter of one array, writes parts of; null for other operations.
 mlir::Value updated_by(mlir::Operation* op);

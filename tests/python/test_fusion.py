@@ -232,6 +232,75 @@ def test_sums_of_columns(shape, dims):
         torch.testing.assert_close(function(x.to("cresset")).cpu(), function(x))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("shape, groups", [((2, 12, 5, 16), 4), ((1, 8, 64), 4), ((3, 10, 9, 21), 10), ((2, 6, 4, 7, 20), 2), ((2, 64, 56, 56), 32)])
+def test_a_norm_of_groups_with_its_activation_is_one_kernel(shape, groups, dtype):
+    torch.manual_seed(0)
+    scale, shift = torch.randn(2, shape[1])
+    check(lambda x, w, b: F.silu(F.group_norm(x, groups, w, b)), (torch.randn(shape), scale, shift), 1, dtype)
+
+
+@pytest.mark.parametrize("shape, normalised", [((5, 3, 7, 11), 3), ((2, 3, 40, 17), 2), ((6, 1, 33), 2)])
+@pytest.mark.parametrize("norm", [F.layer_norm, F.rms_norm])
+def test_a_norm_over_several_dimensions_with_its_activation_is_one_kernel(norm, shape, normalised):
+    torch.manual_seed(0)
+    check(lambda x, w: F.gelu(norm(x, x.shape[-normalised:], w)), (torch.randn(shape), torch.randn(shape[-normalised:])), 1)
+
+
+def gradients(norm, x, weights, g):
+    """What the norm and a relu give, and all gradients."""
+    leaves = [v.detach().requires_grad_() for v in (x, *weights)]
+    y = F.relu(norm(*leaves))
+    y.backward(g)
+    return (y.detach(), *(v.grad for v in leaves))
+
+
+@pytest.mark.parametrize(
+    "norm, kernels",
+    [
+        # Rows: sine, mean and variance; the rest of the forward, and both sums; the input's gradient. Of groups: rstd, means. Of channels: weights' gradients.
+        (lambda x, w, b: F.group_norm(x.sin(), 4, w, b), 7),
+        # Planes likewise; all else of channels.
+        # Planes likewise. Of channels: mean, variance (3) and rstd, two sums, two means, two scales.
+        (lambda x, w, b: F.batch_norm(x.sin(), None, None, w, b, training=True), 11),
+    ],
+)
+@pytest.mark.parametrize("shape", [(2, 12, 8, 16), (2, 12, 9, 13)])
+def test_a_norms_gradients_read_each_array_twice(norm, kernels, shape):
+    torch.manual_seed(0)
+    x, w, b, g = torch.randn(shape), torch.randn(12), torch.randn(12), torch.randn(shape)
+    moved = [v.to("cresset") for v in (x, w, b, g)]
+    torch.cresset.synchronize()
+    before = len(torch_cresset.compile_records())
+    results = gradients(norm, moved[0], moved[1:3], moved[3])
+    torch.cresset.synchronize()
+    (program,) = torch_cresset.compile_records()[before:]
+    for ours, eager in zip(results, gradients(norm, x, (w, b), g)):
+        torch.testing.assert_close(ours.cpu(), eager)
+    assert program["kernels"] == kernels
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 5, 5), (4, 3, 8, 8), (4, 3, 1000), (4, 3), (1, 3, 70)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_statistics_of_a_batch_far_from_zero(shape, dtype):
+    torch.manual_seed(0)
+    x, w, b, g = torch.randn(shape) + 100, torch.randn(3), torch.randn(3), torch.randn(shape)
+    x, g = x.to(dtype), g.to(dtype)
+    if dtype == torch.float64:
+        w, b = w.double(), b.double()
+    running = [torch.zeros(3, dtype=w.dtype), torch.ones(3, dtype=w.dtype)]
+    moved = [v.to("cresset") for v in running]
+    exact = gradients(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x.double(), (w.double(), b.double()), g.double())
+    results = gradients(lambda x, w, b: F.batch_norm(x, *moved, w, b, training=True), x.to("cresset"), (w.to("cresset"), b.to("cresset")), g.to("cresset"))
+    F.batch_norm(x, *running, w, b, training=True)
+    # Numbers of 100 have 2^-17 left of their distances from the mean in f32; bf16 rounds the results.
+    tolerance = {torch.float32: 2**-15, torch.float64: 1e-6, torch.bfloat16: 2**-7}[dtype]
+    for ours, expected in zip(results, exact):
+        assert (ours.cpu().double() - expected).abs().max() <= tolerance * expected.abs().max().clamp(min=1)
+    for ours, eager in zip(moved, running):
+        torch.testing.assert_close(ours.cpu(), eager, rtol=1e-4, atol=1e-4)
+
+
 def test_a_long_chain_is_few_kernels_and_looked_at_once():
     """What its links might be, with which constants, is asked of a bounded number of operators above each, and no kernel grows beyond 256 operations: 600 take about a second
     to compile, not minutes."""

@@ -1,4 +1,4 @@
-// Rows kernels: element-wise chains, softmax, layer norm and their like. A task is one row (or a chunk of a flat array). The
+// Rows kernels: element-wise chains, softmax, layer norm and their like. A task is one row, which may have several dimensions, or a chunk of a flat array. The
 // row is walked once for each level of reductions; dear values that a later walk needs again are kept in scratch, which
 // stays in the L1 cache. One loop does the first walk of a row, the second of the row before it and so on: memory and
 // arithmetic, which different walks wait for, are busy together.
@@ -7,6 +7,7 @@
 #include "cpu/emit/kernels.h"
 #include "cpu/emit/random.h"
 #include "llvm/IR/IntrinsicsX86.h"
+#include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
 
@@ -14,8 +15,9 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-constexpr int64_t kChunk = 8192;  // elements of a flat array in one task
-constexpr int64_t kAhead = 512;   // elements: where rows overlap, what is that far ahead is asked for
+constexpr int64_t kChunk = 8192;         // elements of a flat array in one task
+constexpr int64_t kAhead = 512;          // elements: where rows overlap, what is that far ahead is asked for
+constexpr int64_t kLongRow = 64 * 1024;  // elements: of longer rows nothing is asked for, because it would be gone again when its row's turn comes
 
 bool is_transcendental(Operation* op) { return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, CustomCallOp, Expm1Op, Log1pOp>(op); }
 bool is_costly(Operation* op) { return is_transcendental(op) || isa<DivOp, GatherOp>(op) || is_random_bits(op); }
@@ -25,9 +27,7 @@ class RowsEmitter {
   explicit RowsEmitter(KernelContext& c) : c_(c), k_(c.k), f_(c.fusion) {}
 
   llvm::Error run() {
-    rank_ = f_.shape.size();
-    columns_ = f_.shape.back();
-    rows_ = std::accumulate(f_.shape.begin(), f_.shape.end() - 1, int64_t(1), std::multiplies<>());
+    divide_shape();
     plan_walks();
     keep_apart();
     flat_ = walks_.size() == 1 && is_flat();
@@ -48,7 +48,7 @@ class RowsEmitter {
     overlaps_ = may_overlap();
     place_kept();
     c_.kernel.tasks = flat_ ? ceil_div(columns_, kChunk) : rows_;
-    c_.kernel.cost = double(rows_) * columns_ * (4 + f_.roles.size() * (1 + walks_.size()));
+    c_.kernel.cost = double(rows_) * row_elements() * (4 + f_.roles.size() * (1 + walks_.size()));
 
     auto tasks = [&] { overlaps_ ? overlapping_rows() : k_.loop(k_.begin(), k_.end(), [&](IR task) { flat_ ? chunk(task) : row(task); }); };
     auto past_caches = [&] {
@@ -72,6 +72,31 @@ class RowsEmitter {
     Indices index;
     DenseMap<Value, IR> values = DenseMap<Value, IR>();  // of the row, so far
   };
+
+  // Rows, their segments and columns. Dimensions that nothing tells apart are one: those of a row, and the last ones of what has no rows, where vectors would not fill the last alone.
+  void divide_shape() {
+    constexpr int64_t kShort = 64;
+    ArrayRef<int64_t> shape = f_.shape;
+    size_t rank = f_.row_rank;
+    if (llvm::none_of(f_.roles, [](auto& r) { return r.second == Fusion::Row; }))
+      while (rank < shape.size() && product(shape.take_back(rank)) < kShort && product(shape.drop_back(rank + 1)) >= num_threads() && !tells_apart(shape.size() - rank - 1)) ++rank;
+    outer_ = shape.drop_back(rank), inner_ = shape.take_back(rank).drop_back();
+    columns_ = shape.back(), segments_ = product(inner_), rows_ = product(outer_);
+    if (!tells_apart(outer_.size())) columns_ *= segments_, segments_ = 1;
+  }
+  // Whether the dimensions from `first` on are known by more than the place that they make together.
+  bool tells_apart(size_t first) {
+    return llvm::any_of(f_.roles, [&](auto& r) {
+      Operation* op = r.first;
+      if (shaped(op->getResult(0)).getShape() != ArrayRef(f_.shape) || is_elementwise(op)) return false;
+      if (auto constant = dyn_cast<ConstantOp>(op)) return !isa<SplatElementsAttr>(constant.getValue());
+      if (isa<ReshapeOp>(op)) return op->getOperand(0).getDefiningOp() && f_.roles.contains(op->getOperand(0).getDefiningOp());
+      auto broadcast = dyn_cast<BroadcastInDimOp>(op);
+      return !broadcast || llvm::any_of(llvm::enumerate(broadcast.getBroadcastDimensions()), [&](auto d) {
+        return d.value() >= int64_t(first) && shaped(broadcast.getOperand()).getDimSize(d.index()) > 1;
+      });
+    });
+  }
 
   // The walk in which each value is known: a reduction's result only after the walk that folds it.
   void plan_walks() {
@@ -185,15 +210,11 @@ class RowsEmitter {
     return true;
   }
 
-  Indices at(const Indices& row, IR column, int step) {
-    Indices result(row);
-    result.push_back({column, step, step ? lanes_of_index_ : 1});
-    return result;
-  }
+  int64_t row_elements() const { return segments_ * columns_; }
 
   void chunk(IR task) {
     IR lo = k_.b.CreateMul(task, k_.i64(kChunk)), hi = k_.min(k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
-    SmallVector<Visit> visits{{0, k_.i64(0), Indices(rank_ - 1, constant_index(k_, 0))}};
+    SmallVector<Visit> visits{{0, k_.i64(0), Indices(outer_.size(), constant_index(k_, 0))}};
     pass(visits, lo, hi);
   }
   void row(IR row) {
@@ -219,7 +240,7 @@ class RowsEmitter {
     SmallVector<Visit> visits;
     for (size_t w : walks) {
       IR row = k_.b.CreateSub(first, k_.i64(w));
-      visits.push_back({w, row, delinearise(k_, ArrayRef(f_.shape).drop_back(), row)});
+      visits.push_back({w, row, delinearise(k_, outer_, row)});
       if (w == 0) continue;
       for (Value v : values_before(w)) visits.back().values[v] = k_.b.CreateLoad(k_.compute_type(element(v)), slot(v, w));
     }
@@ -305,32 +326,39 @@ class RowsEmitter {
   }
 
   IRs walk(MutableArrayRef<Visit> visits, IR lo, IR hi, int lanes, ArrayRef<IR> init) {
-    lanes_of_index_ = lanes;
-    return k_.loop(lo, hi, lanes, init, [&](IR column, ArrayRef<IR> carried) {
-      IRs next;
-      for (Visit& visit : visits) walk_step(visit, column, lanes, carried, next);
-      return next;
-    });
+    auto segment = [&](IR segment, ArrayRef<IR> init) {
+      Indices within = segments_ > 1 ? delinearise(k_, inner_, segment) : Indices(inner_.size(), constant_index(k_, 0));
+      IR first = k_.mul(segment, columns_);
+      return k_.loop(lo, hi, lanes, init, [&](IR column, ArrayRef<IR> carried) {
+        IRs next;
+        within.push_back({column, lanes > 1 ? 1 : 0, lanes});
+        for (Visit& visit : visits) walk_step(visit, within, k_.add(first, column), lanes, carried, next);
+        within.pop_back();
+        return next;
+      });
+    };
+    return segments_ == 1 ? segment(k_.i64(0), init) : k_.loop(k_.i64(0), k_.i64(segments_), 1, init, segment);
   }
 
-  // Appends what is carried on to `next`.
-  void walk_step(Visit& visit, IR column, int lanes, ArrayRef<IR> carried, IRs& next) {
+  // One vector of a row, which begins at `place` of it. Appends what is carried on to `next`.
+  void walk_step(Visit& visit, const Indices& within, IR place, int lanes, ArrayRef<IR> carried, IRs& next) {
     Walk& walk = walks_[visit.walk];
     int w = int(visit.walk);
-    Indices here = at(visit.index, column, lanes > 1 ? 1 : 0);
+    Indices here(visit.index);
+    llvm::append_range(here, within);
     ElementEmitter e(k_, f_, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
       if (auto it = visit.values.find(v); it != visit.values.end()) return k_.splat(it->second, lanes);
       Operation* op = v.getDefiningOp();
       bool computed_here = op && f_.roles.count(op);
-      if (computed_here && kept_.count(v) && kept_[v].first < w) return load_kept(v, visit, column, lanes);
+      if (computed_here && kept_.count(v) && kept_[v].first < w) return load_kept(v, visit, place, lanes);
       if (c_.slots.has(v) && !computed_here) {
         if (w == 0 && shaped(v).getShape() == ArrayRef<int64_t>(f_.shape)) streamed_.insert(v);
         return e.load(v, c_.buffer(v), i);
       }
       return nullptr;
     });
-    for (auto& [v, place] : kept_)
-      if (place.first == w) store_kept(v, e.emit(v, here), visit, column, lanes);
+    for (auto& [v, kept] : kept_)
+      if (kept.first == w) store_kept(v, e.emit(v, here), visit, place, lanes);
     // One may be written where another one's input lies: all of them are read for before.
     auto place_of = [&](Value v) { return shaped(v).getRank() == 0 ? Indices() : here; };
     IRs stored = llvm::map_to_vector(walk.stores, [&](Value v) { return e.emit(v, place_of(v)); });
@@ -349,14 +377,14 @@ class RowsEmitter {
     }
     if (lanes == 1) return;
     // What comes next is asked for, beyond what the hardware foresees. A first walk alone waits for memory, the second computes: there the next row is.
-    IR place = e.offset(f_.shape, here).base;
-    if (w == (overlaps_ ? 0 : 1))
-      for (Value v : streamed_) prefetch(v, k_.add(place, k_.i64(overlaps_ ? std::min(columns_, kAhead) : columns_)), lanes, false);
+    IR offset = e.offset(f_.shape, here).base;
+    if (w == (overlaps_ ? 0 : 1) && row_elements() <= kLongRow)
+      for (Value v : streamed_) prefetch(v, k_.add(offset, k_.i64(overlaps_ ? std::min(row_elements(), kAhead) : row_elements())), lanes, false);
     // The lines that a later walk writes, all at once, are made ours, unless vectors are whole lines, of which nothing has to be read.
-    if (w == 1)
+    if (w == 1 && row_elements() <= kLongRow)
       for (const Walk& later : ArrayRef(walks_).drop_front(2))
         for (Value v : later.stores)
-          if (shaped(v).getShape() == ArrayRef(f_.shape) && !past_caches_.contains(v) && !written_whole(v)) prefetch(v, place, lanes, true);
+          if (shaped(v).getShape() == ArrayRef(f_.shape) && !past_caches_.contains(v) && !written_whole(v)) prefetch(v, offset, lanes, true);
   }
 
   // The extreme of floats is nan if one of them is. In vectors that is noted aside, two of them at a time: the extreme itself is then one instruction,
@@ -384,34 +412,33 @@ class RowsEmitter {
     for (int64_t at = 0, step = 128 / element_bytes(element(v)); at < lanes; at += step)
       k_.prefetch(k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), k_.add(offset, k_.i64(at))), to_write);
   }
-  int64_t kept_bytes(Value v) { return round_up(columns_ * (element(v).getIntOrFloatBitWidth() == 64 ? 8 : 4), 64); }
+  int64_t kept_bytes(Value v) { return round_up(row_elements() * (element(v).getIntOrFloatBitWidth() == 64 ? 8 : 4), 64); }
   // Rows that are kept at a time: the place of one is then another's.
   int64_t copies(Value v) { return overlaps_ ? int64_t(passes_) - 1 - kept_[v].first : 1; }
-  IR kept_address(Value v, const Visit& visit, IR column) {
+  IR kept_address(Value v, const Visit& visit, IR place) {
     IR base = k_.b.CreateConstInBoundsGEP1_64(k_.b.getInt8Ty(), k_.scratch(), kept_[v].second);
     if (copies(v) > 1) base = k_.b.CreateInBoundsGEP(k_.b.getInt8Ty(), base, k_.mul(k_.b.CreateURem(visit.row, k_.i64(copies(v))), kept_bytes(v)));
-    return k_.b.CreateInBoundsGEP(stored_type(v), base, column);
+    return k_.b.CreateInBoundsGEP(stored_type(v), base, place);
   }
   llvm::Type* stored_type(Value v) {
     auto* type = k_.compute_type(element(v));
     return type->isIntegerTy(1) ? k_.b.getInt8Ty() : type;
   }
-  void store_kept(Value v, IR x, const Visit& visit, IR column, int lanes) {
+  void store_kept(Value v, IR x, const Visit& visit, IR place, int lanes) {
     if (x->getType()->getScalarType()->isIntegerTy(1)) x = k_.b.CreateZExt(x, k_.vector(k_.b.getInt8Ty(), lanes));
-    k_.b.CreateAlignedStore(x, kept_address(v, visit, column), llvm::Align(1));
+    k_.b.CreateAlignedStore(x, kept_address(v, visit, place), llvm::Align(1));
   }
-  IR load_kept(Value v, const Visit& visit, IR column, int lanes) {
-    IR x = k_.b.CreateAlignedLoad(k_.vector(stored_type(v), lanes), kept_address(v, visit, column), llvm::Align(1));
+  IR load_kept(Value v, const Visit& visit, IR place, int lanes) {
+    IR x = k_.b.CreateAlignedLoad(k_.vector(stored_type(v), lanes), kept_address(v, visit, place), llvm::Align(1));
     return k_.compute_type(element(v))->isIntegerTy(1) ? k_.b.CreateTrunc(x, k_.vector(k_.b.getInt1Ty(), lanes)) : x;
   }
 
   KernelContext& c_;
   KernelEmitter& k_;
   const Fusion& f_;
-  size_t rank_ = 0;
-  int64_t rows_ = 1, columns_ = 1;
+  ArrayRef<int64_t> outer_, inner_;  // dimensions of rows, and within one but the last
+  int64_t rows_ = 1, segments_ = 1, columns_ = 1;  // of a row as many segments of so many elements, one after the other; one segment if nothing tells them apart
   int lanes_ = 1, half_ = 1;
-  int64_t lanes_of_index_ = 1;
   bool flat_ = false, overlaps_ = false;
   SmallVector<Walk> walks_;
   size_t passes_ = 1;  // walks that do something: all or all but the last

@@ -27,11 +27,13 @@ bool all_read_along(const KernelContext& c, Value v, size_t dim, Suits suits) {
   return all_read(c, elements, v, at, suits);
 }
 
-// The dimension along which neighbours in memory are read, if along the last one they are not.
+// The dimension along which neighbours in memory are read, if along the last one they are not. Of a dimension of one element there are no neighbours.
 std::optional<int64_t> dimension_read(const KernelContext& c, Value v) {
   ArrayRef<int64_t> shape = shaped(v).getShape();
-  if (all_read_along(c, v, shape.size() - 1, [](Value, const Index& i) { return is_read_by_vectors(i); })) return std::nullopt;
-  for (size_t dim = shape.size() - 1; dim-- > 0;) {
+  size_t last = shape.size() - 1;
+  while (last > 0 && shape[last] == 1) --last;
+  if (all_read_along(c, v, last, [](Value, const Index& i) { return is_read_by_vectors(i); })) return std::nullopt;
+  for (size_t dim = last; dim-- > 0;) {
     bool any = false;
     auto neighbours = [&](Value read, const Index& i) {
       any |= i.step == 1 && shaped(read).getNumElements() >= product(shape);

@@ -7,6 +7,7 @@
 #include "cpu/prepare/empty.h"
 #include "cpu/fusion.h"
 #include "cpu/prepare/join_products.h"
+#include "cpu/prepare/move_reshapes.h"
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/rewrite.h"
 #include "cpu/prepare/row_gathers.h"
@@ -230,6 +231,13 @@ Value simplify_convert(ConvertOp op, PatternRewriter& r) {
   return ConstantOp::create(r, op.getLoc(), DenseElementsAttr::get(shaped(op), value));
 }
 
+// Of what has one element nothing is reversed: the windows of 1 x 1 convolutions.
+Value simplify_reverse(ReverseOp op, PatternRewriter& r) {
+  SmallVector<int64_t> dims(op.getDimensions());
+  llvm::erase_if(dims, [&](int64_t d) { return shaped(op).getDimSize(d) == 1; });
+  if (dims.empty()) return op.getOperand();
+  return dims.size() < op.getDimensions().size() ? ReverseOp::create(r, op.getLoc(), op.getOperand(), dims) : Value();
+}
 Value simplify_slice(SliceOp op, PatternRewriter& r) {
   if (op.getOperand().getType() == op.getType()) return op.getOperand();
   return llvm::all_of(op.getStrides(), [](int64_t s) { return s == 1; }) ? part_of_convolution(op.getOperand(), op.getStartIndices(), op.getLimitIndices(), r) : Value();
@@ -496,29 +504,6 @@ Value simplify_scatter(ScatterOp op, PatternRewriter& r) {
   return row_of(table, ReshapeOp::create(r, loc, RankedTensorType::get({rows, 1}, i32), places), input.getShape().drop_front());
 }
 
-// An element-wise operation takes the shape that an element-wise user wants, so that a chain through reshapes is one kernel.
-struct HoistReshape final : OpRewritePattern<ReshapeOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter& r) const override {
-    Operation* from = op.getOperand().getDefiningOp();
-    auto is_alike = [&](Operation* user) { return isa<ReshapeOp>(user) && user->getResult(0).getType() == op.getType(); };
-    if (!from || !is_elementwise(from) || !llvm::all_of(from->getUsers(), is_alike)) return failure();
-    if (llvm::none_of(op->getUsers(), [](Operation* user) { return is_elementwise(user) || isa<ReduceOp>(user); })) return failure();
-    // In place: a copy would leave a second user of its operands for a while, and stop the reshape there.
-    r.setInsertionPoint(from);
-    IRMapping map;
-    for (Value v : from->getOperands())
-      if (!map.contains(v) && shaped(v).getShape() == shaped(op.getOperand()).getShape())
-        map.map(v, ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shaped(op).getShape(), shaped(v).getElementType()), v));
-    r.modifyOpInPlace(from, [&] {
-      for (OpOperand& operand : from->getOpOperands()) operand.set(map.lookupOrDefault(operand.get()));
-      from->getResult(0).setType(op.getType());
-    });
-    for (Operation* user : llvm::make_early_inc_range(from->getUsers())) r.replaceOp(user, from->getResults());
-    return success();
-  }
-};
-
 // Whether parts of the reduction can each begin with its initial value.
 bool begins_neutral(ReduceOp op) {
   Operation* reducer = op.getInputs().size() == 1 ? simple_reducer(op.getBody().front()) : nullptr;
@@ -664,6 +649,7 @@ void simplify(ModuleOp module, bool tiles) {
   rule(simplify_transpose);
   rule(simplify_broadcast);
   rule(simplify_convert);
+  rule(simplify_reverse);
   rule(simplify_slice);
   rule(simplify_concatenate);
   rule(simplify_pad);
@@ -683,7 +669,8 @@ void simplify(ModuleOp module, bool tiles) {
   add_quantised_products(rules);
   add_quantised_convolutions(rules);
   add_sinking_transposes(rules);
-  rules.add<HoistReshape, SplitFullReduction, SplitLeadingReduction>(context);
+  add_moving_reshapes(rules);
+  rules.add<SplitFullReduction, SplitLeadingReduction>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   RewritePatternSet late(context);
   add_products_of_one_quantised(late);
@@ -710,6 +697,7 @@ void simplify(ModuleOp module, bool tiles) {
       (void)applyPatternsGreedily(function, frozen, config);
       merge();
     }
+    forget_moved_reshapes(function);
     if (join_products(function)) merge();
     function.walk([](ExpOp op) {
       if (is_at_most_zero(op.getOperand())) op->setAttr(kAtMostZero, UnitAttr::get(op.getContext()));
