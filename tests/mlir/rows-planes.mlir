@@ -11,6 +11,10 @@
 // CHECK: # rows -> f32[40]: {{.*}}reduce
 // CHECK: # rows -> f32[8x6x7x7]
 // CHECK: vfmsub{{.*}}ymm
+// CHECK: # rows -> f32[6x33x1]
+// CHECK: vmulps {{.*}}ymm
+// CHECK: # rows -> f32[48x40x1x1]: transpose
+// CHECK: vunpcklps
 // CHECK-NOT: {{^#}}
 
 // The activation is computed of rows, and reshaped then.
@@ -18,8 +22,9 @@
 // SHAPES: stablehlo.multiply {{.*}} : tensor<8x3x37xf32>
 // SHAPES: stablehlo.reshape {{.*}} -> tensor<2x12x37xf32>
 func.func @main(%x: tensor<2x12x37xf32>, %scale: tensor<4x3xf32>, %y: tensor<6x8x5xf32>, %z: tensor<40x70xf32>, %u: tensor<40x70xf32>,
-                %planes: tensor<8x6x7x7xf32>, %gate: tensor<8x6xf32>, %others: tensor<8x6x49xf32>)
-    -> (tensor<2x12x37xf32>, tensor<6x8x5xf32>, tensor<40xf32>, tensor<40xf32>, tensor<8x6x7x7xf32>) {
+                %planes: tensor<8x6x7x7xf32>, %gate: tensor<8x6xf32>, %others: tensor<8x6x49xf32>, %lines: tensor<6x33x1xf32>, %line: tensor<33x1xf32>,
+                %windows: tensor<40x48x1x1xf32>)
+    -> (tensor<2x12x37xf32>, tensor<6x8x5xf32>, tensor<40xf32>, tensor<40xf32>, tensor<8x6x7x7xf32>, tensor<6x33x1xf32>, tensor<48x40x1x1xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %count = stablehlo.constant dense<111.0> : tensor<8xf32>
   %rows = stablehlo.reshape %x : (tensor<2x12x37xf32>) -> tensor<8x3x37xf32>
@@ -56,5 +61,12 @@ func.func @main(%x: tensor<2x12x37xf32>, %scale: tensor<4x3xf32>, %y: tensor<6x8
   %other = stablehlo.reshape %others : (tensor<8x6x49xf32>) -> tensor<8x6x7x7xf32>
   %gated = stablehlo.multiply %planes, %gates : tensor<8x6x7x7xf32>
   %both = stablehlo.subtract %gated, %other : tensor<8x6x7x7xf32>
-  return %silu, %less, %a, %b, %both : tensor<2x12x37xf32>, tensor<6x8x5xf32>, tensor<40xf32>, tensor<40xf32>, tensor<8x6x7x7xf32>
+
+  // Vectors lie along the last dimension that has more than one element.
+  %repeated = stablehlo.broadcast_in_dim %line, dims = [1, 2] : (tensor<33x1xf32>) -> tensor<6x33x1xf32>
+  %times = stablehlo.multiply %lines, %repeated : tensor<6x33x1xf32>
+  // So do squares of what is transposed; of windows of one element nothing is reversed.
+  %turned = stablehlo.transpose %windows, dims = [1, 0, 2, 3] : (tensor<40x48x1x1xf32>) -> tensor<48x40x1x1xf32>
+  %reversed = stablehlo.reverse %turned, dims = [2, 3] : tensor<48x40x1x1xf32>
+  return %silu, %less, %a, %b, %both, %times, %reversed : tensor<2x12x37xf32>, tensor<6x8x5xf32>, tensor<40xf32>, tensor<40xf32>, tensor<8x6x7x7xf32>, tensor<6x33x1xf32>, tensor<48x40x1x1xf32>
 }

@@ -410,6 +410,18 @@ IR KernelEmitter::look_up(llvm::Constant* table, IR places) {
   return concatenate(found);
 }
 
+std::pair<IR, IR> KernelEmitter::split_floats(IR x) {
+  constexpr int kFromOneToTwo = 0, kNanBelowZero = 3 << 2;
+  IRs exponents, significands;
+  auto mode = b.getInt32(4);  // as rounding is set
+  for (IR part : by_sixteens(b, x)) {
+    IR none = llvm::PoisonValue::get(part->getType()), all = b.getInt16(-1);
+    exponents.push_back(b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_getexp_ps_512, {}, {part, none, all, mode}));
+    significands.push_back(b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_getmant_ps_512, {}, {part, b.getInt32(kFromOneToTwo | kNanBelowZero), none, all, mode}));
+  }
+  return {concatenate(exponents), concatenate(significands)};
+}
+
 IR KernelEmitter::alloca_in_entry(llvm::Type* type, int64_t count) {
   llvm::IRBuilder<> entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
   auto* slot = entry.CreateAlloca(type, entry.getInt64(count));

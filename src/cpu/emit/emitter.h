@@ -159,6 +159,8 @@ class KernelEmitter {
   void transpose(IRs& rows);
   /// Of 16 numbers those that the low 4 bits of each lane name. AVX-512, lanes by sixteens: one instruction for a register.
   IR look_up(llvm::Constant* table, IR places);
+  /// With AVX-512, of vectors of 16 floats: exponents, and significands in [1, 2). Those of 0 and inf are -inf and inf, and 1; below 0 the significand is nan.
+  std::pair<IR, IR> split_floats(IR x);
   IR alloca_in_entry(llvm::Type* type, int64_t count);
   IR call_libm(llvm::StringRef name, llvm::ArrayRef<IR> args);  // each lane in turn
 

@@ -53,8 +53,8 @@ struct Float {
     IR r = in_two_parts || !k.target.fused() ? fma(n, sign * 2.12194440e-4, fma(n, -sign * 0.693359375, x)) : fma(n, -sign * 0.69314718055994531, x);
     return {k.b.CreateBitCast(k.b.CreateShl(k.b.CreateBitCast(sum, ints()), integer(23)), type), r};
   }
-  // Whether a register of AVX-512 can hold a table.
-  bool has_tables() {
+  // Whether registers of AVX-512 hold the vector: one can be a table then.
+  bool fills_registers() {
     auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
     return !wide && k.target.avx512() && vector && vector->getNumElements() % 16 == 0;
   }
@@ -127,7 +127,7 @@ IR emit_exp_at_most_zero(KernelEmitter& k, IR x) {
   // As reduce_exp(), but with two terms less, whose coefficients are fitted to that, with log 2 in one part, and sums that wait less for each other.
   IR lowest = f.constant(-88.02969);  // -127 log 2, where 2^n is 0
   x = f.select(b.CreateFCmpOLT(x, lowest), lowest, x);
-  if (f.has_tables()) return f.exp_by_table(x, 1, false, false);
+  if (f.fills_registers()) return f.exp_by_table(x, 1, false, false);
   Scaled e = f.split_exp(x, 1, false);
   IR square = b.CreateFMul(e.r, e.r);
   IR low = f.polynomial(e.r, {0.16667114649949033, 0.49999231486761947}), high = f.polynomial(e.r, {0.008312520525040964, 0.0418901579638385});
@@ -146,9 +146,26 @@ IR emit_expm1(KernelEmitter& k, IR x) {
   return f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), x, b.CreateFAdd(half, half));
 }
 
+// log(2^e (1 + m)) of floats for m from sqrt(1/2) - 1 to sqrt(2) - 1, with log 2 in two parts. The polynomial is Cephes' (logf.c).
+static IR log_of(Float& f, IR e, IR m, double low, double high) {
+  auto& b = f.k.b;
+  IR z = b.CreateFMul(m, m);
+  IR p = f.polynomial(m, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+                          -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+  IR y = f.fma(e, low, b.CreateFMul(b.CreateFMul(p, m), z));
+  return f.fma(e, high, b.CreateFAdd(m, f.fma(z, -0.5, y)));
+}
+
 IR emit_log(KernelEmitter& k, IR x) {
   Float f{k, x->getType()};
   auto& b = k.b;
+  if (f.fills_registers()) {
+    // Exponents of 0 and inf are infinite: with both parts of log 2 above 0 so is the sum.
+    auto [e, m] = k.split_floats(x);
+    IR above = b.CreateFCmpOGT(m, f.constant(1.41421356237309505));
+    e = f.select(above, b.CreateFAdd(e, f.constant(1)), e), m = f.select(above, b.CreateFMul(m, f.constant(0.5)), m);
+    return log_of(f, e, b.CreateFSub(m, f.constant(1)), 1.428606765330187e-06, 0.693145751953125);
+  }
   // Denormals are scaled up first.
   IR tiny = b.CreateFCmpOLT(x, f.constant(std::ldexp(1.0, 1 - f.bias)));
   IR scaled = f.select(tiny, b.CreateFMul(x, f.constant(std::ldexp(1.0, f.digits))), x);
@@ -169,13 +186,7 @@ IR emit_log(KernelEmitter& k, IR x) {
     IR low = f.fma(e, 1.90821492927058770002e-10, b.CreateFMul(s, b.CreateFAdd(half, p)));
     result = f.fma(e, 6.93147180369123816490e-01, b.CreateFSub(m, b.CreateFSub(half, low)));
   } else {
-    IR z = b.CreateFMul(m, m);
-    IR p = f.polynomial(m, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-                            -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
-    IR y = b.CreateFMul(b.CreateFMul(p, m), z);
-    y = f.fma(e, -2.12194440e-4, y);
-    y = f.fma(z, -0.5, y);
-    result = f.fma(e, 0.693359375, b.CreateFAdd(m, y));
+    result = log_of(f, e, m, -2.12194440e-4, 0.693359375);
   }
   double inf = std::numeric_limits<double>::infinity();
   result = f.select(b.CreateFCmpOEQ(x, f.constant(inf)), x, result);
@@ -232,7 +243,7 @@ IR emit_logistic(KernelEmitter& k, IR x) {
   if (!x->getType()->getScalarType()->isFloatTy()) return b.CreateFDiv(one, b.CreateFAdd(one, emit_exp(k, b.CreateFNeg(x))));
   Float f{k, x->getType()};
   // exp(-x) has to be right where it is large, up to inf; where 1 + exp(-x) is 1 it need not be small enough.
-  if (f.has_tables()) {
+  if (f.fills_registers()) {
     // From where 2^n might be rounded up to inf, it is.
     IR below = b.CreateFCmpOLT(x, f.constant(-88.7)), above = b.CreateFCmpOGT(x, f.constant(87.0));
     return b.CreateFDiv(one, f.exp_by_table(f.select(below, f.constant(-88.7229), f.select(above, f.constant(87.0), x)), -1, true, true));

@@ -78,8 +78,10 @@ class RowsEmitter {
     constexpr int64_t kShort = 64;
     ArrayRef<int64_t> shape = f_.shape;
     size_t rank = f_.row_rank;
-    if (llvm::none_of(f_.roles, [](auto& r) { return r.second == Fusion::Row; }))
+    if (llvm::none_of(f_.roles, [](auto& r) { return r.second == Fusion::Row; })) {
+      for (; shape.size() > 1 && shape.back() == 1; shape = shape.drop_back()) ++ones_;
       while (rank < shape.size() && product(shape.take_back(rank)) < kShort && product(shape.drop_back(rank + 1)) >= num_threads() && !tells_apart(shape.size() - rank - 1)) ++rank;
+    }
     outer_ = shape.drop_back(rank), inner_ = shape.take_back(rank).drop_back();
     columns_ = shape.back(), segments_ = product(inner_), rows_ = product(outer_);
     if (!tells_apart(outer_.size())) columns_ *= segments_, segments_ = 1;
@@ -331,9 +333,10 @@ class RowsEmitter {
       IR first = k_.mul(segment, columns_);
       return k_.loop(lo, hi, lanes, init, [&](IR column, ArrayRef<IR> carried) {
         IRs next;
-        within.push_back({column, lanes > 1 ? 1 : 0, lanes});
-        for (Visit& visit : visits) walk_step(visit, within, k_.add(first, column), lanes, carried, next);
-        within.pop_back();
+        Indices here(within);
+        here.push_back({column, lanes > 1 ? 1 : 0, lanes});
+        here.append(ones_, constant_index(k_, 0));
+        for (Visit& visit : visits) walk_step(visit, here, k_.add(first, column), lanes, carried, next);
         return next;
       });
     };
@@ -436,7 +439,8 @@ class RowsEmitter {
   KernelContext& c_;
   KernelEmitter& k_;
   const Fusion& f_;
-  ArrayRef<int64_t> outer_, inner_;  // dimensions of rows, and within one but the last
+  ArrayRef<int64_t> outer_, inner_;  // dimensions of rows, and within one but the columns
+  size_t ones_ = 0;                  // dimensions of one element behind the columns
   int64_t rows_ = 1, segments_ = 1, columns_ = 1;  // of a row as many segments of so many elements, one after the other; one segment if nothing tells them apart
   int lanes_ = 1, half_ = 1;
   bool flat_ = false, overlaps_ = false;
