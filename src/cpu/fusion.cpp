@@ -244,9 +244,20 @@ class Fuser {
         return join(op, *first, Fusion::Row);
     }
     if (Fusion* sibling = sibling_of(op, uses)) return join(op, *sibling, Fusion::Row);
-    Fusion& fusion = start(op, Fusion::Rows, Fusion::Row);
+    bool by_rows = row_rank(op) == 1 || has_company(op);
+    Fusion& fusion = start(op, by_rows ? Fusion::Rows : Fusion::Reduce, by_rows ? Fusion::Row : Fusion::Element);
     fusion.shape.assign(input.getShape().begin(), input.getShape().end());
-    fusion.row_rank = row_rank(op);
+    if (by_rows) fusion.row_rank = row_rank(op);
+  }
+
+  // Whether the same rows are reduced for this before, or for others. A sum of planes alone, as for a pool, leaves what it is computed of to the epilogue of a product.
+  static bool has_company(Operation* op) {
+    auto reduces_alike = [&](Operation* user) { return user != op && isa<ReduceOp>(user) && row_rank(user) == row_rank(op) && shaped(user->getOperand(0)).getShape() == shaped(op->getOperand(0)).getShape(); };
+    Operation* input = op->getOperand(0).getDefiningOp();
+    if (input && row_rank_behind(input) == row_rank(op)) return true;
+    return llvm::any_of(arrays_behind(op->getOperand(0)), [&](Value v) {
+      return llvm::any_of(v.getUsers(), [&](Operation* user) { return reduces_alike(user) || (is_elementwise(user) && llvm::any_of(user->getUsers(), reduces_alike)); });
+    });
   }
 
   // One of the last kernels that reduces rows of what is read or computed for this as well, and does so before anybody needs this.

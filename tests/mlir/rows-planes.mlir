@@ -15,6 +15,8 @@
 // CHECK: vmulps {{.*}}ymm
 // CHECK: # rows -> f32[48x40x1x1]: transpose
 // CHECK: vunpcklps
+// CHECK: # convolution {{.*}}: maximum
+// CHECK: # reduce -> f32[4x5]
 // CHECK-NOT: {{^#}}
 
 // The activation is computed of rows, and reshaped then.
@@ -23,8 +25,9 @@
 // SHAPES: stablehlo.reshape {{.*}} -> tensor<2x12x37xf32>
 func.func @main(%x: tensor<2x12x37xf32>, %scale: tensor<4x3xf32>, %y: tensor<6x8x5xf32>, %z: tensor<40x70xf32>, %u: tensor<40x70xf32>,
                 %planes: tensor<8x6x7x7xf32>, %gate: tensor<8x6xf32>, %others: tensor<8x6x49xf32>, %lines: tensor<6x33x1xf32>, %line: tensor<33x1xf32>,
-                %windows: tensor<40x48x1x1xf32>)
-    -> (tensor<2x12x37xf32>, tensor<6x8x5xf32>, tensor<40xf32>, tensor<40xf32>, tensor<8x6x7x7xf32>, tensor<6x33x1xf32>, tensor<48x40x1x1xf32>) {
+                %windows: tensor<40x48x1x1xf32>, %pixels: tensor<4x8x6x6xf32>, %kernel: tensor<5x8x1x1xf32>)
+    -> (tensor<2x12x37xf32>, tensor<6x8x5xf32>, tensor<40xf32>, tensor<40xf32>, tensor<8x6x7x7xf32>, tensor<6x33x1xf32>, tensor<48x40x1x1xf32>,
+        tensor<4x5x6x6xf32>, tensor<4x5xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %count = stablehlo.constant dense<111.0> : tensor<8xf32>
   %rows = stablehlo.reshape %x : (tensor<2x12x37xf32>) -> tensor<8x3x37xf32>
@@ -68,5 +71,10 @@ func.func @main(%x: tensor<2x12x37xf32>, %scale: tensor<4x3xf32>, %y: tensor<6x8
   // So do squares of what is transposed; of windows of one element nothing is reversed.
   %turned = stablehlo.transpose %windows, dims = [1, 0, 2, 3] : (tensor<40x48x1x1xf32>) -> tensor<48x40x1x1xf32>
   %reversed = stablehlo.reverse %turned, dims = [2, 3] : tensor<48x40x1x1xf32>
-  return %silu, %less, %a, %b, %both, %times, %reversed : tensor<2x12x37xf32>, tensor<6x8x5xf32>, tensor<40xf32>, tensor<40xf32>, tensor<8x6x7x7xf32>, tensor<6x33x1xf32>, tensor<48x40x1x1xf32>
+  // A sum of planes alone leaves what it sums to the product before.
+  %convolved = stablehlo.convolution(%pixels, %kernel) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x8x6x6xf32>, tensor<5x8x1x1xf32>) -> tensor<4x5x6x6xf32>
+  %floor = stablehlo.constant dense<0.0> : tensor<4x5x6x6xf32>
+  %relu = stablehlo.maximum %convolved, %floor : tensor<4x5x6x6xf32>
+  %pool = stablehlo.reduce(%relu init: %zero) applies stablehlo.add across dimensions = [2, 3] : (tensor<4x5x6x6xf32>, tensor<f32>) -> tensor<4x5xf32>
+  return %silu, %less, %a, %b, %both, %times, %reversed, %relu, %pool : tensor<2x12x37xf32>, tensor<6x8x5xf32>, tensor<40xf32>, tensor<40xf32>, tensor<8x6x7x7xf32>, tensor<6x33x1xf32>, tensor<48x40x1x1xf32>, tensor<4x5x6x6xf32>, tensor<4x5xf32>
 }
