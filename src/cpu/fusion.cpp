@@ -238,23 +238,25 @@ class Fuser {
 
   void place_row_reduction(Operation* op, ArrayRef<Use> uses) {
     auto input = shaped(op->getOperand(0));
+    const size_t rank = row_rank(op);
     if (!uses.empty() && !is_full(*first_of(uses))) {
       Fusion* first = first_of(uses);
-      if (first->kind == Fusion::Rows && ArrayRef<int64_t>(first->shape) == input.getShape() && first->row_rank == row_rank(op) && role_in(op, uses, *first) == Fusion::Row)
+      if (first->kind == Fusion::Rows && ArrayRef<int64_t>(first->shape) == input.getShape() && first->row_rank == rank && role_in(op, uses, *first) == Fusion::Row)
         return join(op, *first, Fusion::Row);
     }
     if (Fusion* sibling = sibling_of(op, uses)) return join(op, *sibling, Fusion::Row);
-    bool by_rows = row_rank(op) == 1 || has_company(op);
+    bool by_rows = rank == 1 || has_company(op);
     Fusion& fusion = start(op, by_rows ? Fusion::Rows : Fusion::Reduce, by_rows ? Fusion::Row : Fusion::Element);
     fusion.shape.assign(input.getShape().begin(), input.getShape().end());
-    if (by_rows) fusion.row_rank = row_rank(op);
+    if (by_rows) fusion.row_rank = rank;
   }
 
   // Whether the same rows are reduced for this before, or for others. A sum of planes alone, as for a pool, leaves what it is computed of to the epilogue of a product.
   static bool has_company(Operation* op) {
-    auto reduces_alike = [&](Operation* user) { return user != op && isa<ReduceOp>(user) && row_rank(user) == row_rank(op) && shaped(user->getOperand(0)).getShape() == shaped(op->getOperand(0)).getShape(); };
+    const size_t rank = row_rank(op);
+    auto reduces_alike = [&](Operation* user) { return user != op && row_rank(user) == rank && shaped(user->getOperand(0)).getShape() == shaped(op->getOperand(0)).getShape(); };
     Operation* input = op->getOperand(0).getDefiningOp();
-    if (input && row_rank_behind(input) == row_rank(op)) return true;
+    if (input && row_rank_behind(input) == rank) return true;
     return llvm::any_of(arrays_behind(op->getOperand(0)), [&](Value v) {
       return llvm::any_of(v.getUsers(), [&](Operation* user) { return reduces_alike(user) || (is_elementwise(user) && llvm::any_of(user->getUsers(), reduces_alike)); });
     });
@@ -263,10 +265,11 @@ class Fuser {
   // One of the last kernels that reduces rows of what is read or computed for this as well, and does so before anybody needs this.
   Fusion* sibling_of(Operation* op, ArrayRef<Use> uses) {
     constexpr size_t kMostKernels = 16;
+    const size_t rank = row_rank(op);
     ArrayRef<int64_t> shape = shaped(op->getOperand(0)).getShape();
     auto arrays = arrays_behind(op->getOperand(0));
     for (auto& fusion : llvm::make_range(fusions_.rbegin(), fusions_.rbegin() + std::min(kMostKernels, fusions_.size()))) {
-      if (fusion->kind != Fusion::Rows || is_full(*fusion) || ArrayRef<int64_t>(fusion->shape) != shape || fusion->row_rank != row_rank(op)) continue;
+      if (fusion->kind != Fusion::Rows || is_full(*fusion) || ArrayRef<int64_t>(fusion->shape) != shape || fusion->row_rank != rank) continue;
       bool alike = llvm::any_of(fusion->roles, [&](auto& r) {
         return r.second == Fusion::Row && isa<ReduceOp>(r.first) && llvm::any_of(arrays_behind(r.first->getOperand(0)), [&](Value v) { return arrays.contains(v); });
       });
@@ -304,11 +307,7 @@ class Fuser {
   bool has_columns(Operation* op, const Fusion& fusion, int64_t merged, Operation* product) {
     if (is_random_bits(op)) return false;  // a tile is too narrow for all words of a block
     if (merged + 1 >= int64_t(fusion.shape.size()) || shaped(op->getResult(0)).getShape() != ArrayRef<int64_t>(fusion.shape)) return true;
-    if (is_elementwise(op) || is_splat(op) || (isa<ReshapeOp>(op) && op->getOperand(0).getDefiningOp() == product)) return true;
-    auto broadcast = dyn_cast<BroadcastInDimOp>(op);
-    return broadcast && llvm::all_of(llvm::enumerate(broadcast.getBroadcastDimensions()), [&](auto d) {
-      return d.value() < merged || shaped(broadcast.getOperand()).getDimSize(d.index()) == 1;
-    });
+    return !tells_apart(op, merged) || (isa<ReshapeOp>(op) && op->getOperand(0).getDefiningOp() == product);
   }
   bool is_in_columns(Operation* op, const Fusion& fusion) {
     return has_columns(op, fusion, int64_t(product_shape(fusion.product)->leading(fusion.shape).size()), fusion.product);
@@ -528,6 +527,14 @@ class Fuser {
 };
 
 }  // namespace
+
+bool tells_apart(Operation* op, int64_t first) {
+  if (is_elementwise(op) || is_splat(op)) return false;
+  auto broadcast = dyn_cast<BroadcastInDimOp>(op);
+  return !broadcast || llvm::any_of(llvm::enumerate(broadcast.getBroadcastDimensions()), [&](auto d) {
+    return d.value() >= first && shaped(broadcast.getOperand()).getDimSize(d.index()) != 1;
+  });
+}
 
 size_t row_rank_behind(Operation* op) {
   constexpr size_t kMostSteps = 64;

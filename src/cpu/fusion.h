@@ -93,6 +93,9 @@ bool reads_window(mlir::Operation* product, unsigned operand);
 /// operation that no kernel can hold.
 mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main, llvm::function_ref<bool(mlir::Operation*)> is_foreign);
 
+/// Whether more of the dimensions from `first` on matters to the operation than the place that they make together: not to what is element-wise, one number, or repeated along all of them.
+bool tells_apart(mlir::Operation* op, int64_t first);
+
 /// How many last dimensions of what the operation computes are rows, because the nearest reduction that it is computed of, of arrays of this shape, reduces them; 0 if there is none.
 size_t row_rank_behind(mlir::Operation* op);
 

@@ -23,6 +23,9 @@ Value with_rows(Builder& b, Value v, int64_t first) {
   return b.reshape(v, shape);
 }
 
+// Each row of x has this, a norm's weight or bias.
+Value over_rows(Builder& b, Value v, Value x) { return b.broadcast(with_rows(b, b.convert(v, element_of(x)), 0), shape_of(x)); }
+
 struct Moments {
   Value mean, rstd, variance;
 };
@@ -72,11 +75,10 @@ Value _log_softmax_backward_data(Builder& b, Value grad_output, Value output, in
 Values native_layer_norm(Builder& b, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value weight, Value bias, double eps) {
   int64_t first = rank_of(input) - int64_t(normalized_shape.size());
   Value x = with_rows(b, b.upcast(input), first);
-  auto over_rows = [&](Value v) { return b.broadcast(with_rows(b, b.convert(v, element_of(x)), 0), shape_of(x)); };
   auto [mean, rstd, variance] = moments(b, x, {first}, eps);
   Value y = b.mul(b.sub(x, b.spread(mean, {first}, shape_of(x))), b.spread(rstd, {first}, shape_of(x)));
-  if (weight) y = b.mul(y, over_rows(weight));
-  if (bias) y = b.add(y, over_rows(bias));
+  if (weight) y = b.mul(y, over_rows(b, weight, y));
+  if (bias) y = b.add(y, over_rows(b, bias, y));
   return {b.as_result(y, 0), b.as_result(mean, 1), b.as_result(rstd, 2)};
 }
 Values native_layer_norm_backward(Builder& b, Value grad_out, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value mean, Value rstd, Value weight,
@@ -88,7 +90,7 @@ Values native_layer_norm_backward(Builder& b, Value grad_out, Value input, llvm:
   Value x_hat = b.mul(b.sub(x, b.spread(m, dims, shape_of(x))), b.spread(r, dims, shape_of(x)));
   Values results(3);
   if (output_mask[0]) {
-    Value scaled = weight ? b.mul(g, b.broadcast(with_rows(b, b.convert(weight, element_of(g)), 0), shape_of(g))) : g;
+    Value scaled = weight ? b.mul(g, over_rows(b, weight, g)) : g;
     results[0] = b.as_result(normalised_gradient(b, scaled, x_hat, r, dims), 0);
   }
   if (output_mask[1] && weight) results[1] = b.as_result(b.sum(b.mul(g, x_hat), outer), 1);
@@ -105,7 +107,7 @@ Values _fused_rms_norm(Builder& b, Value input, llvm::ArrayRef<int64_t> normaliz
   double least = (above - one).convertToDouble();
   Value rstd = b.rsqrt(b.add(mean_of(b, b.mul(x, x), {first}), eps.value_or(least)));
   Value y = b.mul(x, b.spread(rstd, {first}, shape_of(x)));
-  if (weight) y = b.mul(y, b.broadcast(with_rows(b, b.convert(weight, element_of(y)), 0), shape_of(y)));
+  if (weight) y = b.mul(y, over_rows(b, weight, y));
   return {b.as_result(y, 0), b.as_result(rstd, 1)};
 }
 Values _fused_rms_norm_backward(Builder& b, Value grad_out, Value input, llvm::ArrayRef<int64_t> normalized_shape, Value rstd, Value weight,
@@ -116,7 +118,7 @@ Values _fused_rms_norm_backward(Builder& b, Value grad_out, Value input, llvm::A
   Value r = b.spread(b.reshape(b.convert(rstd, element_of(x)), outer_shape), dims, shape_of(x)), x_hat = b.mul(x, r);
   Values results(2);
   if (output_mask[0]) {
-    Value scaled = weight ? b.mul(g, b.broadcast(with_rows(b, b.convert(weight, element_of(g)), 0), shape_of(g))) : g;
+    Value scaled = weight ? b.mul(g, over_rows(b, weight, g)) : g;
     Value mean = b.spread(mean_of(b, b.mul(scaled, x_hat), dims), dims, shape_of(x));
     results[0] = b.as_result(b.mul(r, b.sub(scaled, b.mul(x_hat, mean))), 0);
   }

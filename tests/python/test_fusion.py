@@ -261,7 +261,6 @@ def gradients(norm, x, weights, g):
         # Rows: sine, mean and variance; the rest of the forward, and both sums; the input's gradient. Of groups: rstd, means. Of channels: weights' gradients.
         (lambda x, w, b: F.group_norm(x.sin(), 4, w, b), 7),
         # Planes likewise; all else of channels.
-        # Planes likewise. Of channels: mean, variance (3) and rstd, two sums, two means, two scales.
         (lambda x, w, b: F.batch_norm(x.sin(), None, None, w, b, training=True), 11),
     ],
 )

@@ -23,12 +23,7 @@ bool reduces_planes(const Fusion& fusion, const Target& target) {
   // What has the input's shape must not tell those dimensions apart.
   return llvm::all_of(fusion.roles, [&](auto& entry) {
     Operation* other = entry.first;
-    if (other == op || shaped(other->getResult(0)).getShape() != input.getShape() || is_elementwise(other)) return true;
-    if (auto constant = dyn_cast<ConstantOp>(other)) return isa<SplatElementsAttr>(constant.getValue());
-    auto broadcast = dyn_cast<BroadcastInDimOp>(other);
-    return broadcast && llvm::all_of(llvm::enumerate(broadcast.getBroadcastDimensions()), [&](auto d) {
-      return d.value() < first || shaped(broadcast.getOperand()).getDimSize(d.index()) == 1;
-    });
+    return other == op || shaped(other->getResult(0)).getShape() != input.getShape() || !tells_apart(other, first);
   });
 }
 

@@ -80,23 +80,19 @@ class RowsEmitter {
     size_t rank = f_.row_rank;
     if (llvm::none_of(f_.roles, [](auto& r) { return r.second == Fusion::Row; })) {
       for (; shape.size() > 1 && shape.back() == 1; shape = shape.drop_back()) ++ones_;
-      while (rank < shape.size() && product(shape.take_back(rank)) < kShort && product(shape.drop_back(rank + 1)) >= num_threads() && !tells_apart(shape.size() - rank - 1)) ++rank;
+      while (rank < shape.size() && product(shape.take_back(rank)) < kShort && product(shape.drop_back(rank + 1)) >= num_threads() && !are_apart(shape.size() - rank - 1)) ++rank;
     }
     outer_ = shape.drop_back(rank), inner_ = shape.take_back(rank).drop_back();
     columns_ = shape.back(), segments_ = product(inner_), rows_ = product(outer_);
-    if (!tells_apart(outer_.size())) columns_ *= segments_, segments_ = 1;
+    if (!are_apart(outer_.size())) columns_ *= segments_, segments_ = 1;
   }
-  // Whether the dimensions from `first` on are known by more than the place that they make together.
-  bool tells_apart(size_t first) {
+  // Whether anything of the kernel's shape tells the dimensions from `first` on apart. What is in memory may have others there.
+  bool are_apart(size_t first) {
     return llvm::any_of(f_.roles, [&](auto& r) {
       Operation* op = r.first;
-      if (shaped(op->getResult(0)).getShape() != ArrayRef(f_.shape) || is_elementwise(op)) return false;
-      if (auto constant = dyn_cast<ConstantOp>(op)) return !isa<SplatElementsAttr>(constant.getValue());
+      if (shaped(op->getResult(0)).getShape() != ArrayRef(f_.shape)) return false;
       if (isa<ReshapeOp>(op)) return op->getOperand(0).getDefiningOp() && f_.roles.contains(op->getOperand(0).getDefiningOp());
-      auto broadcast = dyn_cast<BroadcastInDimOp>(op);
-      return !broadcast || llvm::any_of(llvm::enumerate(broadcast.getBroadcastDimensions()), [&](auto d) {
-        return d.value() >= int64_t(first) && shaped(broadcast.getOperand()).getDimSize(d.index()) > 1;
-      });
+      return tells_apart(op, int64_t(first));
     });
   }
 

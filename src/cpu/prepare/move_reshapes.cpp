@@ -22,8 +22,8 @@ struct HoistReshape final : OpRewritePattern<ReshapeOp> {
   LogicalResult matchAndRewrite(ReshapeOp op, PatternRewriter& r) const override {
     Operation* from = op.getOperand().getDefiningOp();
     auto is_alike = [&](Operation* user) { return isa<ReshapeOp>(user) && user->getResult(0).getType() == op.getType(); };
-    if (!from || !is_elementwise(from) || !llvm::all_of(from->getUsers(), is_alike) || is_of_rows(op)) return failure();
-    if (llvm::none_of(op->getUsers(), [](Operation* user) { return is_elementwise(user) || isa<ReduceOp>(user); })) return failure();
+    if (!from || !is_elementwise(from) || !llvm::all_of(from->getUsers(), is_alike)) return failure();
+    if (llvm::none_of(op->getUsers(), [](Operation* user) { return is_elementwise(user) || isa<ReduceOp>(user); }) || is_of_rows(op)) return failure();
     // In place: a copy would leave a second user of its operands for a while, and stop the reshape there.
     r.setInsertionPoint(from);
     IRMapping map;
