@@ -209,6 +209,7 @@ class _Direct(SerializableCallable):
 
     def __init__(self, graph, trains):
         self.graph, self.trains, self.programs, self.otherwise = graph, trains, Programs(), None
+        self.recorder = direct.Recorder(graph, trains)
 
     @classmethod
     def serialize_compile_artifacts(cls, fn):
@@ -220,7 +221,7 @@ class _Direct(SerializableCallable):
         return cls(direct.from_bytes(graph), trains)
 
     def record(self, inputs):
-        self.programs.add(inputs, *direct.record(self.graph, inputs, self.trains))
+        self.programs.add(inputs, *self.recorder.record(inputs))
 
     def __call__(self, *inputs):
         if self.otherwise is not None:

@@ -9,8 +9,10 @@ import contextlib
 import operator
 import pickle
 import sys
+import types
 
 import torch
+from torch.utils._device import _device_constructors
 
 from . import _C, recurrent
 from .programs import listed
@@ -43,28 +45,94 @@ def check(graph, inputs):
     return trains
 
 
-class _FunctionRecorder(torch.fx.Interpreter):
-    """Runs a graph of PyTorch's functions on device tensors; what asks for the CPU gets the device."""
+def _placed(target, args, kwargs):
+    """The arguments of a call, with the device where they ask for the CPU, or as a constructor's for nothing."""
+    args, kwargs = (torch.fx.node.map_aggregate(v, _on_device) for v in (args, kwargs))
+    name = getattr(target, "__name__", target)
+    if name == "_enter_autocast" and args[0] == "cpu":
+        args = (_DEVICE.type, *args[1:])
+    if name == "to" and len(args) > 1 and args[1] == "cpu":
+        args = (args[0], _DEVICE, *args[2:])
+    kwargs = {k: _DEVICE if k == "device" and v == "cpu" else v for k, v in kwargs.items()}
+    if target in _device_constructors() and kwargs.get("device") is None:
+        kwargs["device"] = _DEVICE
+    return args, kwargs
+
+
+def _method(name):
+    return lambda self, *args, **kwargs: getattr(self, name)(*args, **kwargs)
+
+
+def _with_device(function):
+    """A function of Python's, whose own constructors are to make device tensors."""
+    def call(*args, **kwargs):
+        with _DEVICE:
+            return function(*args, **kwargs)
+    return call
+
+
+class _Calls:
+    """A graph of PyTorch's functions as the calls that it makes, of device tensors: torch.fx.Interpreter takes several times as long, in every call of a graph whose sizes change."""
 
     def __init__(self, graph, trains):
-        super().__init__(torch.nn.Module(), graph=graph)
         self.trains = trains
+        self.values = []  # placeholders in front, then constants and room for results
+        self.calls = []  # function, the places of its arguments, the names of the last of them, the place of its result, and the node
+        self.places = {}
+        for node in graph.nodes:
+            if node.op == "placeholder":
+                self.places[node] = self._add(None)
+        for node in graph.nodes:
+            if node.op == "output":
+                self.result = self._place(node.args[0])
+            elif node.op != "placeholder":
+                args, kwargs = _placed(node.target, node.args, node.kwargs)
+                self.places[node] = self._call(self._function(node), args, kwargs, node)
 
-    def placed(self, node, args, kwargs):
-        args, kwargs = (torch.fx.node.map_aggregate(v, _on_device) for v in (args, kwargs))
-        name = getattr(node, "__name__", node)
-        if name == "_enter_autocast" and args[0] == "cpu":
-            return (_DEVICE.type, *args[1:]), kwargs
-        if name == "to" and len(args) > 1 and args[1] == "cpu":
-            args = (args[0], _DEVICE, *args[2:])
-        return args, {k: _DEVICE if k == "device" and v == "cpu" else v for k, v in kwargs.items()}
+    def _add(self, value):
+        self.values.append(value)
+        return len(self.values) - 1
 
-    def call_function(self, target, args, kwargs):
-        args, kwargs = self.placed(target, args, kwargs)
-        return super().call_function(recurrent.in_layers.get(target, target) if self.trains else target, args, kwargs)
+    def _function(self, node):
+        if node.op == "call_method":
+            return _method(node.target)
+        function = recurrent.in_layers.get(node.target, node.target) if self.trains else node.target
+        return function if isinstance(function, types.BuiltinFunctionType) else _with_device(function)
 
-    def call_method(self, target, args, kwargs):
-        return super().call_method(target, *self.placed(target, args, kwargs))
+    def _call(self, function, args, kwargs, node=None):
+        arguments = [self._place(v) for v in (*args, *kwargs.values())]
+        place = self._add(None)
+        self.calls.append((function, arguments, tuple(kwargs), place, node))
+        return place
+
+    def _place(self, value):
+        """Of a node's result, of a constant, or of what is put together of those."""
+        if isinstance(value, torch.fx.Node):
+            return self.places[value]
+        parts = []
+        torch.fx.node.map_arg(value, parts.append)
+        if not parts:
+            return self._add(value)
+        if isinstance(value, slice):
+            return self._call(slice, (value.start, value.stop, value.step), {})
+        if isinstance(value, dict):
+            return self._call(dict, (), value)
+        made = list if isinstance(value, list) else type(value)._make if hasattr(value, "_make") else tuple
+        return self._call(lambda *parts: made(parts), value, {})
+
+    def __call__(self, inputs):
+        values = [*inputs, *self.values[len(inputs):]]
+        for function, arguments, names, place, node in self.calls:
+            found = [values[i] for i in arguments]
+            try:
+                if names:
+                    split = len(found) - len(names)
+                    values[place] = function(*found[:split], **dict(zip(names, found[split:])))
+                else:
+                    values[place] = function(*found)
+            except Exception as error:
+                raise Unusual(f"{error}, in {node.format_node()}") from error
+        return listed(values[self.result])
 
 
 @contextlib.contextmanager
@@ -73,7 +141,7 @@ def _as_on_cpu():
     grad = torch.is_grad_enabled()
     autocast = torch.autocast(_DEVICE.type, dtype=torch.get_autocast_dtype("cpu"), cache_enabled=torch.is_autocast_cache_enabled()) if torch.is_autocast_enabled("cpu") else contextlib.nullcontext()
     try:
-        with autocast, _DEVICE:
+        with autocast:
             yield
     finally:
         torch.set_grad_enabled(grad)
@@ -122,37 +190,44 @@ def _weights(graph):
     return [tensor.get("_dynamo_static_input_type") is not None for tensor in tensors]
 
 
-def record(graph, inputs, trains):
-    """What runs the graph for inputs of these sizes, and the results that were recorded."""
-    def results_of(stand_ins):
+class Recorder:
+    """Makes programs of a graph, for inputs of any sizes."""
+
+    def __init__(self, graph, trains):
+        self.trains, self.calls = trains, _Calls(graph, trains)
+        self.weights = [weight and not trains for weight in _weights(graph)]
+
+    def _results(self, stand_ins):
         with _as_on_cpu():
-            return listed(_FunctionRecorder(graph, trains).run(*stand_ins))
+            return self.calls(stand_ins)
 
-    numbers = [None if isinstance(v, torch.Tensor) else (v,) for v in inputs]
+    def record(self, inputs):
+        """What runs the graph for inputs of these sizes, and the results that were recorded."""
+        numbers = [None if isinstance(v, torch.Tensor) else (v,) for v in inputs]
 
-    def again(stand_ins):
-        stand_ins = iter(stand_ins)
-        return [v for v in results_of([next(stand_ins) if n is None else n[0] for n in numbers]) if isinstance(v, torch.Tensor)]
+        def again(stand_ins):
+            stand_ins = iter(stand_ins)
+            return [v for v in self._results([next(stand_ins) if n is None else n[0] for n in numbers]) if isinstance(v, torch.Tensor)]
 
-    with recording():
-        stand_ins = [_C.wrap(v.detach(), weight=weight and not trains).requires_grad_(trains and v.requires_grad) if isinstance(v, torch.Tensor) else v
-                     for v, weight in zip(inputs, _weights(graph), strict=True)]
-        given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
-        results = results_of(stand_ins)
-        tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
-        if any(stand_in.requires_grad and not v.requires_grad for stand_in, v in zip(given, tensors)):
-            raise Unusual("an input without gradients is given what has them")
-        outputs = [v for v in results if isinstance(v, torch.Tensor)]
-        if not any(v.requires_grad for v in outputs):
-            if trains and storages(outputs) & storages(v for v in given if v.requires_grad):
-                raise Unusual("an input is returned without its gradients")
-            program = _C.captured_program(given, outputs)
-        elif len(storages(outputs)) < len(outputs) or storages(outputs) & storages(given):
-            raise Unusual("results are parts of one another or of an input")
-        else:
-            program = with_gradients(None if torch.is_autocast_enabled("cpu") else again, given, outputs)
-        _check_written(program, tensors)
-        return program, results
+        with recording():
+            stand_ins = [_C.wrap(v.detach(), weight=weight).requires_grad_(self.trains and v.requires_grad) if isinstance(v, torch.Tensor) else v
+                         for v, weight in zip(inputs, self.weights, strict=True)]
+            given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
+            results = self._results(stand_ins)
+            tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
+            if any(stand_in.requires_grad and not v.requires_grad for stand_in, v in zip(given, tensors)):
+                raise Unusual("an input without gradients is given what has them")
+            outputs = [v for v in results if isinstance(v, torch.Tensor)]
+            if not any(v.requires_grad for v in outputs):
+                if self.trains and storages(outputs) & storages(v for v in given if v.requires_grad):
+                    raise Unusual("an input is returned without its gradients")
+                program = _C.captured_program(given, outputs)
+            elif len(storages(outputs)) < len(outputs) or storages(outputs) & storages(given):
+                raise Unusual("results are parts of one another or of an input")
+            else:
+                program = with_gradients(None if torch.is_autocast_enabled("cpu") else again, given, outputs)
+            _check_written(program, tensors)
+            return program, results
 
 
 def _check_written(program, tensors):

@@ -106,8 +106,8 @@ def test_layers_do_not_import_dynamo():
 
 def collected_while_compiling(monkeypatch, function, *inputs):
     """Whether Python's garbage collector was on while Dynamo compiled the function, which may fail."""
-    seen, record = [], direct.record
-    monkeypatch.setattr(direct, "record", lambda *args: seen.append(gc.isenabled()) or record(*args))
+    seen, record = [], direct.Recorder.record
+    monkeypatch.setattr(direct.Recorder, "record", lambda *args: seen.append(gc.isenabled()) or record(*args))
     with contextlib.suppress(torch._dynamo.exc.Unsupported):
         torch.compile(function, backend="cresset", fullgraph=True)(*inputs)
     return seen
