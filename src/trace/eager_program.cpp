@@ -244,7 +244,7 @@ Piece piece_of(const Node& n, const std::set<uint32_t>& used, const CompilePiece
   for (uint32_t i : used) results.push_back({alone, i}), piece.results.push_back(i);
   Graph graph = make_graph(results);
   for (const NodePtr& leaf : graph.inputs) piece.operands.push_back(operand_of.at(leaf.get()));
-  piece.program = compile(graph, true);
+  piece.program = compile(graph, true, 1);
   return piece;
 }
 

@@ -109,6 +109,13 @@ class Splitter {
   }
 
   std::shared_ptr<Program> split(const CompilePiece& compile) {
+    auto program = divided();
+    compile_pieces(*program, compile);
+    return program;
+  }
+
+ private:
+  std::shared_ptr<SplitProgram> divided() {
     for (const Value& v : graph_.outputs)
       if (!is_leaf(*v.node)) wanted_[piece_of_[v.node.get()]].insert(key(v));
     for (const NodePtr& n : graph_.nodes)
@@ -120,7 +127,7 @@ class Splitter {
     for (size_t i = 0; i < graph_.inputs.size(); ++i) places_[{graph_.inputs[i].get(), 0}] = {Place::Input, i}, program->inputs_.push_back(port_of(graph_.inputs[i]->types()[0]));
     for (const Value& v : graph_.outputs) program->outputs_.push_back(port_of(v.type()));
     for (size_t j = 0; j < graph_.outputs.size(); ++j) program->outputs_[j].aliased = graph_.aliased[j];
-    for (auto& [piece, keys] : wanted_) add_piece(*program, piece, compile);
+    for (auto& [piece, keys] : wanted_) add_piece(*program, piece);
     for (size_t j = 0; j < graph_.outputs.size(); ++j) {
       Place p = places_.at(key(graph_.outputs[j]));
       if (p.kind != Place::Output || p.index != j) program->copies.push_back({p, j});
@@ -131,7 +138,6 @@ class Splitter {
     return program;
   }
 
- private:
   using Key = std::pair<const Node*, uint32_t>;
   static Key key(const Value& v) { return {v.node.get(), v.index}; }
   // Made again in the piece that reads it, unless that piece would change with it.
@@ -166,7 +172,7 @@ class Splitter {
     return rebuilt_[n.get()] = NodeFactory::make(n->op(), std::move(operands), n->attributes(), n->types());
   }
 
-  void add_piece(SplitProgram& program, int number, const CompilePiece& compile) {
+  void add_piece(SplitProgram& program, int number) {
     rebuilt_.clear(), leaves_.clear();
     std::vector<Value> outputs;
     std::vector<Key> keys;
@@ -200,21 +206,42 @@ class Splitter {
       places_[keys[k]] = result ? Place{Place::Output, j} : Place{Place::Between, program.values++};
       piece.outputs.push_back(places_[keys[k]]);
     }
-    piece.program = compile(graph, number % 2);
-    const ProgramStats& stats = piece.program->stats();
+    graphs_.push_back({std::move(graph), number % 2 == 1});
+    program.pieces.push_back(std::move(piece));
+  }
+
+  void compile_pieces(SplitProgram& program, const CompilePiece& compile) {
+    struct Alike {
+      int times = 0;
+      std::shared_ptr<Program> program;
+    };
+    std::map<std::tuple<std::string, std::vector<int>, std::vector<bool>>, Alike> kinds;
+    auto kind_of = [&](const Graph& graph) -> Alike& { return kinds[{graph.hash, graph.aliased, graph.weights()}]; };
+    for (auto& [graph, changes] : graphs_) ++kind_of(graph).times;
+    for (auto [piece, graph] : llvm::zip(program.pieces, graphs_)) {
+      Alike& kind = kind_of(graph.first);
+      if (!kind.program) kind.program = compile(graph.first, graph.second, kind.times);
+      piece.program = kind.program;
+      add_stats(program, *piece.program);
+    }
+  }
+
+  static void add_stats(SplitProgram& program, const Program& piece) {
+    const ProgramStats& stats = piece.stats();
+    program.stats_.compiled &= stats.compiled;
     program.stats_.arena_bytes = std::max(program.stats_.arena_bytes, stats.arena_bytes);
     program.stats_.temporary_bytes += stats.temporary_bytes;
     program.stats_.shared_seconds += stats.shared_seconds;
     program.stats_.kernels += stats.kernels;
     program.stats_.donated_bytes += stats.donated_bytes;
     program.stats_.kept_bytes += stats.kept_bytes;
-    program.composites_.insert(program.composites_.end(), piece.program->composites().begin(), piece.program->composites().end());
-    program.pieces.push_back(std::move(piece));
+    program.composites_.insert(program.composites_.end(), piece.composites().begin(), piece.composites().end());
   }
 
   const Graph& graph_;
   const llvm::DenseSet<const Node*> made_of_less_;
-  std::map<int, std::vector<NodePtr>> members_;  // of each piece, operands first
+  std::vector<std::pair<Graph, bool>> graphs_;   // of each piece, and whether its operators change
+  std::map<int, std::vector<NodePtr>> members_;  // likewise, operands first
   std::unordered_map<const Node*, int> piece_of_, reads_after_, last_input_;
   std::map<int, std::set<Key>> wanted_;  // what each piece has to hand on
   std::map<Key, Place> places_;

@@ -15,10 +15,10 @@ namespace cresset::trace {
 /// An input or output of this type.
 Port port_of(const TensorType& type);
 
-/// The program of one piece; of operators that change with `changing`.
-using CompilePiece = std::function<std::shared_ptr<Program>(const Graph& piece, bool changing)>;
+/// The program of one piece; of operators that change with `changing`, which is in the graph `times` times.
+using CompilePiece = std::function<std::shared_ptr<Program>(const Graph& piece, bool changing, int times)>;
 
-/// The graph in pieces; null where so much changes that it is rather compiled whole.
+/// The graph in pieces; null where so much changes that it is rather compiled whole. `compile` is asked once for equal ones.
 std::shared_ptr<Program> split_program(const Graph& graph, const std::vector<bool>& changing, const CompilePiece& compile);
 
 }  // namespace cresset::trace

@@ -70,7 +70,7 @@ Trace& state() {
 struct CachedProgram {
   std::string hash;
   std::shared_ptr<Program> program;
-  std::vector<std::string> lines;
+  std::vector<std::string> lines;  // none if it was not compiled as a whole
   int shared_runs = 0;  // left before a compiled one is compiled for its own sizes; 0: it is
 };
 std::list<CachedProgram>& cache() {  // most recently used first
@@ -103,6 +103,7 @@ std::string difference(const std::vector<std::string>& lines) {
   const CachedProgram* nearest = nullptr;
   size_t best = 0;
   for (const CachedProgram& known : cache()) {
+    if (known.lines.empty()) continue;
     size_t same = 0;
     while (same < lines.size() && same < known.lines.size() && lines[same] == known.lines[same]) ++same;
     if (!nearest || same > best) nearest = &known, best = same;
@@ -288,9 +289,11 @@ std::vector<std::string> described(const Graph& graph) {
   return lines;
 }
 
-std::shared_ptr<Program> compiled(const Graph& graph, const std::vector<std::string>& lines, bool sizes_change) {
+// `lines` are the graph's, if there are any yet.
+std::shared_ptr<Program> compiled(const Graph& graph, std::vector<std::string>& lines, bool sizes_change) {
   static Counter compiles("cresset.compile");
   auto start = std::chrono::steady_clock::now();
+  if (lines.empty()) lines = described(graph);
   composite::Report report;
   auto module = whole(graph, report);
   CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), noted_location(), dump(*module, graph.hash), {}};
@@ -303,48 +306,69 @@ std::shared_ptr<Program> compiled(const Graph& graph, const std::vector<std::str
   return std::move(*program);
 }
 
-// Of a piece of a graph, whose operators change or don't.
-std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes) {
-  std::string hash = key_of(piece);
-  if (CachedProgram* known = find_cached(hash)) return known->program;
-  auto lines = described(piece);
-  auto program = compiled(piece, lines, changes);
-  keep({hash, program, std::move(lines)});
-  return program;
-}
-
 // Until what it could have gained by code of its own is what that takes to compile.
 int runs_in_haste(const Program& program) {
   if (program.stats().shared_seconds == 0) return 0;
   return int(std::clamp(program.stats().unique_kernels * kKernelSeconds / (kGain * program.stats().shared_seconds), double(kLeastRuns), double(kMostRuns)));
 }
 
-std::shared_ptr<Program> compiled_for(const Graph& graph, const std::vector<std::string>& lines, const Structure* changing) {
-  if (!changing) return compiled(graph, lines, false);
-  auto start = std::chrono::steady_clock::now();
+// What `compile` makes of a graph, which goes into the costs of its structure.
+std::shared_ptr<Program> with_costs(const Graph& graph, const Structure* changing, llvm::function_ref<std::shared_ptr<Program>()> compile) {
+  if (!changing) return compile();
   std::shared_ptr<Costs> costs = changing->costs;
-  std::shared_ptr<Program> program = split_program(graph, changing->changes, program_of_piece);
-  if (!program) program = compiled(graph, lines, true);
+  auto start = std::chrono::steady_clock::now();
+  auto program = compile();
   costs->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), costs->lost_seconds = 0;
   return measured(std::move(program), costs, work_of(graph));
 }
 
-// What a size that comes for the first time is run by: CRESSET_NEW_SIZES=compiled or eager, or else whichever is expected to be faster. `eager` is for tests: of every program, whether sizes change or not.
-bool runs_eagerly(const Graph& graph, const Structure* changing) {
-  std::string_view wanted = setting("CRESSET_NEW_SIZES");
-  if (wanted == "eager") return true;
-  // Not if somebody wants to see programs, or has kernels for them.
-  if (!changing || wanted == "compiled" || state().watching || profiling || composite::has_own_kernels() || !setting("CRESSET_DUMP").empty()) return false;
-  return !changing->costs->pays_to_compile(work_of(graph));
+// Whether a size that comes for the first time is compiled in any case: because somebody wants to see programs, or has kernels for them.
+bool compiles_every_size() {
+  return setting("CRESSET_NEW_SIZES") == "compiled" || state().watching || profiling || composite::has_own_kernels() || !setting("CRESSET_DUMP").empty();
+}
+// CRESSET_NEW_SIZES=eager, for tests: PyTorch's kernels are the first to run any program, whether sizes change or not.
+bool runs_all_eagerly() { return setting("CRESSET_NEW_SIZES") == "eager"; }
+
+std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes, int times, bool once);
+CompilePiece pieces(bool once) {
+  return [once](const Graph& piece, bool changes, int times) { return program_of_piece(piece, changes, times, once); };
 }
 
-std::shared_ptr<Program> eager_program_for(const Graph& graph, const Structure* changing) {
+// By PyTorch's kernels, if that is expected to be faster than compiling a graph that is run so many times. Null if not.
+std::shared_ptr<Program> eager_program_for(const Graph& graph, const Structure* changing, int times) {
   static Counter eager("cresset.eager");
-  if (!runs_eagerly(graph, changing)) return nullptr;
-  auto program = eager_program(graph, program_of_piece);
+  bool pays = changing && !compiles_every_size() && !changing->costs->pays_to_compile(times * work_of(graph));
+  if (!pays && !runs_all_eagerly()) return nullptr;
+  auto program = eager_program(graph, pieces(false));
   if (!program) return nullptr;
   eager.add();
   return changing ? measured(std::move(program), changing->costs, work_of(graph)) : program;
+}
+
+// Of a piece of a graph, which comes `times` times in it, and whose operators change or don't. `once`: the graph's sizes have not come before.
+std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes, int times, bool once) {
+  std::string hash = key_of(piece);
+  if (CachedProgram* known = find_cached(hash); known && (once || known->program->stats().compiled)) return known->program;
+  std::vector<std::string> lines;
+  Structure* changing = changes ? changing_structure(piece, true) : nullptr;
+  auto program = once ? eager_program_for(piece, changing, times) : nullptr;
+  if (!program) program = with_costs(piece, changing, [&] { return compiled(piece, lines, changes); });
+  keep({hash, program, std::move(lines)});
+  return program;
+}
+
+// For sizes that come for the first time: what depends on them may be left to PyTorch's kernels. Of pieces only where nothing is overwritten, so that the graph can be run again if one of these kernels refuses.
+std::shared_ptr<Program> program_for_once(const Graph& graph, const Structure* changing) {
+  bool in_pieces = changing && !changing->costs->needs_compiler && !runs_all_eagerly() && !compiles_every_size() && llvm::all_of(graph.aliased, [](int a) { return a < 0; });
+  auto program = in_pieces ? split_program(graph, changing->changes, pieces(true)) : nullptr;
+  return program ? program : eager_program_for(graph, changing, 1);
+}
+
+std::shared_ptr<Program> compiled_for(const Graph& graph, std::vector<std::string>& lines, const Structure* changing) {
+  return with_costs(graph, changing, [&] {
+    auto program = changing ? split_program(graph, changing->changes, pieces(false)) : nullptr;
+    return program ? program : compiled(graph, lines, changing != nullptr);
+  });
 }
 
 }  // namespace
@@ -359,9 +383,9 @@ std::shared_ptr<Program> program_for(const Graph& graph, bool changes, int runs)
     return known->program;
   }
   // A size that comes again is compiled.
-  auto lines = known ? known->lines : described(graph);
+  auto lines = known ? known->lines : std::vector<std::string>();
   Structure* changing = changing_structure(graph, changes);
-  auto program = known ? nullptr : eager_program_for(graph, changing);
+  auto program = known ? nullptr : program_for_once(graph, changing);
   if (!program) program = compiled_for(graph, lines, changing);
   keep({hash, program, std::move(lines), runs_in_haste(*program)});
   return program;

@@ -185,6 +185,65 @@ def test_indices_out_of_range_raise_as_ever(eager):
     assert torch.equal(F.embedding(torch.tensor([1, 4]).to("cresset"), table).cpu(), table.cpu()[[1, 4]])
 
 
+class Reader(nn.Module):
+    """Attention to all rows so far between layers whose sizes never change."""
+
+    def __init__(self, values=8):
+        super().__init__()
+        mlp = lambda: nn.Sequential(*(nn.Sequential(nn.Linear(16, 16), nn.GELU()) for _ in range(4)))
+        self.before, self.after, self.keys, self.values = mlp(), nn.Sequential(nn.Linear(2 * values, 16), mlp()), nn.Linear(16, 16), nn.Linear(16, 2 * values)
+
+    def forward(self, x, keys, values):
+        heads = lambda t: t.unflatten(-1, (2, -1)).transpose(1, 2)
+        x = self.before(x)
+        keys, values = torch.cat([keys, heads(self.keys(x))], 2), torch.cat([values, heads(self.values(x))], 2)
+        return self.after(F.scaled_dot_product_attention(heads(x), keys, values).transpose(1, 2).flatten(2)), keys, values
+
+
+def read(model, device, rows, values=8):
+    """Forty steps, of each of them what the model gives, and what was counted. `rows` are there before: programs of other tests' sizes would be found."""
+    generator = torch.Generator().manual_seed(2)
+    state = [torch.zeros(1, 2, rows, 8, device=device), torch.zeros(1, 2, rows, values, device=device)]
+    for _ in range(40):
+        x = torch.randn(1, 1, 16, generator=generator).to(device)
+
+        def step():
+            y, *grown = model(x, *state)
+            return y.cpu(), grown
+
+        (y, state), counts = counted(step)
+        yield y, counts, torch_cresset.counters().get("cresset.split", 0)
+
+
+@pytest.mark.parametrize("road", ["device", "compile"])
+def test_what_does_not_change_is_compiled_all_the_same(road):
+    """Of a growing cache PyTorch's kernels run the attention alone."""
+    model = Reader().eval()
+    ours, device = on(road, model)
+    left, rows = 0, 5 if road == "device" else 105
+    with torch.no_grad():
+        for (expected, *_), (actual, counts, split) in zip(read(model, "cpu", rows), read(ours, device, rows)):
+            torch.testing.assert_close(actual, expected)
+            if counts[0]:
+                assert counts == (1, 0, 0) and split == 1
+                left += 1
+    assert left >= 3 and not fallbacks()
+
+
+def test_a_part_that_pytorch_refuses():
+    """Values wider than keys: the rest has run by then, runs again, and the part is compiled from then on."""
+    model = Reader(12).eval()
+    ours, device = on("compile", model)
+    failed = 0
+    with torch.no_grad():
+        for (expected, *_), (actual, counts, _) in zip(read(model, "cpu", 205, 12), read(ours, device, 205, 12)):
+            torch.testing.assert_close(actual, expected)
+            assert counts[0] <= 1 - failed
+            failed += counts[1]
+            assert counts[0] == counts[1]
+    assert failed <= 1
+
+
 class Noisy(nn.Module):
     """Of what PyTorch has no kernels for on the CPU: the device's random numbers, a recurrent network as its layers, bags."""
 
