@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -193,22 +194,42 @@ llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, cons
   return fresh;
 }
 
-// That equal keys are equal code: what an emitter looks at beyond its fusion's content is not in the key. With CRESSET_CHECK_KEYS=1, as in the tests, every kernel is
-// emitted for this, also those that are found.
-llvm::Error check_key(const Fusion& fusion, const std::string& key, const Target& target) {
+// With CRESSET_CHECK_KEYS=1, as in the tests, what shares a key is compared, also if it would only be found.
+bool checks_keys() {
   static const bool wanted = is_switched_on("CRESSET_CHECK_KEYS");
-  if (!wanted) return llvm::Error::success();
-  auto emitted = emit_kernel(fusion, Slots(fusion), key, target);
-  if (!emitted) return emitted.takeError();
+  return wanted;
+}
+
+// That kernels of one key are the same code.
+llvm::Error check_code(const Fusion& fusion, const std::string& key, const llvm::Module& module) {
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream out(code);
-  llvm::WriteBitcodeToFile(*emitted->module, out);
+  llvm::WriteBitcodeToFile(module, out);
   static std::mutex mutex;
   static auto* digests = new std::map<std::string, uint64_t>;
   std::lock_guard lock(mutex);
   uint64_t digest = llvm::xxh3_64bits(llvm::StringRef(code)), first = digests->insert({key, digest}).first->second;
   if (digest == first) return llvm::Error::success();
   return llvm::createStringError("two kernels have one key, but not the same code: " + label_of(fusion));
+}
+
+// What an emitter looks at beyond its fusion's content is not in the key.
+llvm::Error check_key(const Fusion& fusion, const std::string& key, const Target& target) {
+  if (!checks_keys()) return llvm::Error::success();
+  auto emitted = emit_kernel(fusion, Slots(fusion), key, target);
+  return emitted ? check_code(fusion, key, *emitted->module) : emitted.takeError();
+}
+
+// That kernels of one digest differ in numbers only: they are the same once all of these are loaded.
+llvm::Error check_digest(const Fusion& fusion, const Numbers& numbers, const Target& target, bool any_size) {
+  if (!checks_keys()) return llvm::Error::success();
+  auto emitted = emit_kernel(fusion, Slots(fusion), "kernel", target, any_size);
+  if (!emitted) return emitted.takeError();
+  Numbers again(*emitted->module->getFunction("kernel"));
+  std::vector<int> classes(again.values().size());
+  std::iota(classes.begin(), classes.end(), 1);
+  again.load(classes, Slots(fusion).count());
+  return check_code(fusion, numbers.digest(), *emitted->module);
 }
 
 // A kernel that runs for less than this is shared by all sizes: its compilation takes some of it.
@@ -242,6 +263,7 @@ class KernelMaker {
     }
     if (!sizes_change_ && others.empty()) return fresh_.push_back(std::move(*emitted)), llvm::Error::success();
     Numbers numbers(*emitted->module->getFunction(key));
+    if (auto error = check_digest(fusion, numbers, target_, sizes_change_)) return error;
     Family& family = family_of(numbers.digest() + (sizes_change_ ? "" : others), target_);
     if (serves_any_size()) {
       std::vector<int64_t> others = numbers.values();

@@ -3,14 +3,11 @@
 #include <map>
 #include <optional>
 
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Bitcode/BitcodeWriter.h"
+#include "cpu/jit/code_digest.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/Support/raw_ostream.h"
-#include "llvm/Support/xxhash.h"
 
 namespace cresset::cpu {
 
@@ -18,8 +15,6 @@ using namespace llvm;
 namespace {
 
 using Kind = Numbers::Kind;
-constexpr uint64_t kPlaceholder = 0x5bd1e995a3c59ac3;  // what no emitter writes
-
 struct Found {
   Kind kind;
   SmallVector<int64_t> values;
@@ -56,21 +51,6 @@ std::optional<Found> numbers_of(const Value* v) {
   if (!is_mask && !element->isIntegerTy(64) && !element->isIntegerTy(32)) return std::nullopt;
   if (auto* number = dyn_cast_or_null<ConstantInt>(same); number && !is_mask) return Found{Kind::Integer, {number->getSExtValue()}};
   return type->isVectorTy() ? numbers_of_lanes(constant, is_mask) : std::nullopt;
-}
-
-// Stands for the numbers in what the digest is of.
-Constant* placeholder(Type* type, Kind kind) {
-  Type* element = type->getScalarType();
-  auto constant = [&](uint64_t value) -> Constant* {
-    APInt bits(element->getScalarSizeInBits(), value, false, true);
-    if (kind == Kind::Float) return ConstantFP::get(type->getContext(), APFloat(element->getFltSemantics(), bits));
-    return ConstantInt::get(type->getContext(), bits);
-  };
-  auto* vector = dyn_cast<FixedVectorType>(type);
-  if (!vector) return constant(kPlaceholder);
-  SmallVector<Constant*> lanes;
-  for (unsigned i = 0; i < vector->getNumElements(); ++i) lanes.push_back(constant(kind == Kind::Mask ? i % 2 : kPlaceholder + (kind == Kind::Line ? i : 0)));
-  return ConstantVector::get(lanes);
 }
 
 // Where LLVM takes any value; not where it wants a constant, or has good code for constants only.
@@ -146,29 +126,14 @@ class Loader {
 }  // namespace
 
 Numbers::Numbers(Function& kernel) : kernel_(kernel) {
-  std::vector<Value*> originals;
   for (Instruction& i : instructions(kernel))
     for (Use& use : i.operands())
       if (auto found = numbers_of(use.get()); found && may_be_loaded(i, use.getOperandNo())) {
         places_.push_back({&use, found->kind, values_.size()});
         append_range(values_, found->values);
-        originals.push_back(use.get());
-        use.set(placeholder(use->getType(), found->kind));
       }
-  Module& module = *kernel.getParent();
-  std::string name = kernel.getName().str(), identifier = module.getModuleIdentifier(), source = module.getSourceFileName();
-  kernel.setName("kernel");
-  module.setModuleIdentifier("");
-  module.setSourceFileName("");
-  SmallString<0> text;
-  raw_svector_ostream out(text);
-  WriteBitcodeToFile(module, out);
-  auto hash = xxh3_128bits(ArrayRef(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
-  digest_ = utohexstr(hash.high64, true, 16) + utohexstr(hash.low64, true, 16);
-  kernel.setName(name);
-  module.setModuleIdentifier(identifier);
-  module.setSourceFileName(source);
-  for (auto [place, original] : zip(places_, originals)) place.use->set(original);
+  auto next = places_.begin();
+  digest_ = digest_of_code(*kernel.getParent(), [&](const Use& use) { return next != places_.end() && next->use == &use ? int(next++->kind) + 1 : 0; });
 }
 
 void Numbers::load(ArrayRef<int> classes, int buffers) {
