@@ -182,12 +182,15 @@ void compile_objects(std::vector<Fresh>& fresh, const Target& target) {
   for (auto& helper : helpers) helper.join();
 }
 
+// What a kernel finds in its table, before the numbers of its family.
+int buffers_of(const Fusion& fusion, const Slots& slots) { return slots.count() + keeps_packed(fusion); }
+
 llvm::Expected<Fresh> emit_kernel(const Fusion& fusion, const Slots& slots, const std::string& key, const Target& target, bool any_size = false) {
   Fresh fresh;
   fresh.kernel.name = key;
   fresh.context = std::make_unique<llvm::LLVMContext>();
   fresh.module = std::make_unique<llvm::Module>(key, *fresh.context);
-  KernelEmitter k(*fresh.module, target, key, slots.count() + keeps_packed(fusion), any_size);
+  KernelEmitter k(*fresh.module, target, key, buffers_of(fusion, slots), any_size);
   KernelContext context{k, fusion, slots, fresh.kernel};
   if (auto error = emit(context)) return error;
   k.finish();
@@ -228,7 +231,7 @@ llvm::Error check_digest(const Fusion& fusion, const Numbers& numbers, const Tar
   Numbers again(*emitted->module->getFunction("kernel"));
   std::vector<int> classes(again.values().size());
   std::iota(classes.begin(), classes.end(), 1);
-  again.load(classes, Slots(fusion).count());
+  again.load(classes, buffers_of(fusion, Slots(fusion)));
   return check_code(fusion, numbers.digest(), *emitted->module);
 }
 
@@ -272,7 +275,7 @@ class KernelMaker {
     }
     family.add(numbers.values(), sizes_change_);
     if (compared) known->second = std::move(native);
-    else members_.push_back({std::move(*emitted), std::move(numbers), slots.count(), family});
+    else members_.push_back({std::move(*emitted), std::move(numbers), buffers_of(fusion, slots), family});
     return llvm::Error::success();
   }
 

@@ -10,6 +10,7 @@ config.suffixes = [".mlir"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.environ["LIT_OUT"]
 config.environment["CRESSET_CHECK_KEYS"] = "1"
+config.environment["CRESSET_CACHE_DIR"] = os.path.join(os.environ["LIT_OUT"], "kernels")  # of this suite alone: kernels of any size are not made where others are found
 any_size = "CRESSET_ANY_SIZE" in os.environ
 if any_size:
     config.environment["CRESSET_ANY_SIZE"] = os.environ["CRESSET_ANY_SIZE"]
