@@ -3,14 +3,17 @@ SymPy, which PyTorch's meta functions in Python import. Where Dynamo is wanted, 
 
 import contextlib
 import gc
+import itertools
 import logging
 import pathlib
 import subprocess
 import sys
 
 import torch
+import torch.nn.functional as F
 import yaml
 from torch._library import utils as library
+from torch._subclasses import FakeTensorMode
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map_only
@@ -202,3 +205,32 @@ with LocalMap.enable():
 first_calls._end(None)
 assert not LocalMap.should_wrap_in_hop(_local_map_wrapped)
 """], check=True)
+
+
+def test_convolutions_of_one_image_are_two_graphs():
+    """One of the first size, one of all: PyTorch's choice among its own kernels, from 20480 elements on, guards none."""
+    torch._dynamo.reset()
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Conv2d(8, 16, 3, stride=2), torch.nn.ReLU(), torch.nn.Conv2d(16, 32, 1))
+    compiled = torch.compile(net, backend="cresset")
+    torch._dynamo.utils.counters.clear()
+    with torch.no_grad():
+        for size in (40, 21, 52, 73, 94, 151):
+            x = torch.randn(1, 3, size, size + 1)
+            torch.testing.assert_close(compiled(x), net(x))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2
+
+
+def test_formats_of_convolutions_are_pytorchs(monkeypatch):
+    """Where that choice is left out, and where it is not."""
+    formats = torch.contiguous_format, torch.channels_last
+    for c, h, w, o, k, of_input, of_kernel in itertools.product((1, 3), (1, 5), (1, 6), (1, 4), (1, 3), formats, formats):
+        def strides():
+            with FakeTensorMode() as mode:
+                FakeTensorMode.cache.clear()
+                return F.conv2d(mode.from_tensor(x), mode.from_tensor(kernel), padding=1).stride()
+
+        x, kernel = torch.randn(2, c, h, w).to(memory_format=of_input), torch.randn(o, c, k, k).to(memory_format=of_kernel)
+        expected = strides()
+        with monkeypatch.context() as patched:
+            patched.setattr(torch._C, "_select_conv_backend", first_calls._conv_backend)
+            assert strides() == expected

@@ -44,6 +44,13 @@ std::optional<int64_t> dimension_read(const KernelContext& c, Value v) {
   return std::nullopt;
 }
 
+// A vector as memory has it, to a place of the output, whose shape may be written otherwise.
+void write(KernelContext& c, IR vector, const Indices& at, ArrayRef<int64_t> shape) {
+  Type type = element(c.fusion.outputs[0]);
+  IR place = c.k.b.CreateInBoundsGEP(c.k.memory_type(type), c.buffer(c.fusion.outputs[0]), c.elements(1).offset(shape, at).base);
+  c.k.b.CreateAlignedStore(vector, place, llvm::Align(element_bytes(type)));
+}
+
 // Of a few columns, as pixels have channels, right behind the dimension that is read: a vector of each, interleaved.
 void emit_interleaved(KernelContext& c, int64_t dim) {
   auto& k = c.k;
@@ -67,8 +74,7 @@ void emit_interleaved(KernelContext& c, int64_t dim) {
         values.push_back(k.to_memory(element(output), c.elements(lanes).emit(output, at)));
       }
       at[dim] = {first, 0, 1}, at[dim + 1] = constant_index(k, 0);
-      IR all = k.concatenate(values), place = c.elements(1).offset(shape, at).base;
-      k.b.CreateAlignedStore(k.b.CreateShuffleVector(all, order), k.b.CreateInBoundsGEP(k.memory_type(element(output)), c.buffer(output), place), llvm::Align(element_bytes(element(output))));
+      write(c, k.b.CreateShuffleVector(k.concatenate(values), order), at, shape);
     });
   });
 }
@@ -117,7 +123,7 @@ void emit_partly_transposed(KernelContext& c, int64_t dim) {
         // What is left at the ends is read together with what comes before it. Nothing is written twice: an array that is overwritten would be read as it is then.
         IR row = k.min(part, k.i64(shape[dim] - lanes)), column = k.min(begin, k.i64(columns - lanes));
         SmallVector<Square> squares;
-        auto type_of = [&](Value read) { return k.vector(k.compute_type(element(read)), lanes); };
+        auto type_in_memory = [&](Value read) { return k.vector(k.memory_type(element(read)), lanes); };
         auto emit_row = [&](IR i, auto load) {
           at[dim] = {k.add(row, i), 0, 1}, at.back() = {column, 1, 1};
           return ElementEmitter(k, c.fusion, lanes, [&](ElementEmitter& e, Value v, const Indices& where) -> IR {
@@ -126,20 +132,24 @@ void emit_partly_transposed(KernelContext& c, int64_t dim) {
         };
         // Once of constants, of which no code is left: only to see what is read.
         emit_row(k.i64(0), [&](ElementEmitter&, Value v, const Indices&, const Index& offset) -> IR {
-          auto* type = type_of(v);
-          if (!is_read_by_vectors(offset)) squares.push_back({v, offset.base, k.alloca_in_entry(type, lanes), offset.step});
+          if (!is_read_by_vectors(offset)) squares.push_back({v, offset.base, k.alloca_in_entry(type_in_memory(v), lanes), offset.step});
+          auto* type = k.vector(k.compute_type(element(v)), lanes);
           return type->isFPOrFPVectorTy() ? llvm::ConstantFP::get(type, 1) : llvm::ConstantInt::get(type, 1);
         });
         for (const Square& square : squares) {
           IRs values;
-          for (int i = 0; i < lanes; ++i) values.push_back(k.load(element(square.read), c.buffer(square.read), k.add(square.first, k.i64(i * square.pitch)), lanes));
+          for (int i = 0; i < lanes; ++i) {
+            IR line = b.CreateInBoundsGEP(k.memory_type(element(square.read)), c.buffer(square.read), k.add(square.first, k.i64(i * square.pitch)));
+            values.push_back(b.CreateAlignedLoad(type_in_memory(square.read), line, llvm::Align(element_bytes(element(square.read)))));
+          }
           k.transpose(values);
           for (int i = 0; i < lanes; ++i) b.CreateStore(values[i], b.CreateConstInBoundsGEP1_64(values[i]->getType(), square.memory, i));
         }
         k.loop(b.CreateSub(part, row), k.i64(lanes), [&](IR i) {
           size_t next = 0;
           IR value = emit_row(i, [&](ElementEmitter& e, Value v, const Indices& where, const Index& offset) -> IR {
-            return is_read_by_vectors(offset) ? e.load(v, c.buffer(v), where) : IR(b.CreateLoad(type_of(v), b.CreateInBoundsGEP(type_of(v), squares[next++].memory, i)));
+            if (is_read_by_vectors(offset)) return e.load(v, c.buffer(v), where);
+            return k.from_memory(element(v), b.CreateLoad(type_in_memory(v), b.CreateInBoundsGEP(type_in_memory(v), squares[next++].memory, i)));
           });
           IR target = c.elements(1).offset(shape, at).base;
           auto whole = [&] { k.store(element(output), value, c.buffer(output), target, lanes); };
@@ -181,7 +191,7 @@ bool emit_transposition(KernelContext& c) {
   size_t rank = shape.size() - 1;
   int64_t columns = shape[rank];
   while (columns < kLeastColumns && int64_t(rank) > *dim + 1) columns *= shape[--rank];
-  int64_t along = shape[*dim], squares = along >= 16 && lanes < 16 ? 16 / lanes : 1, rows = squares * lanes;
+  int64_t along = shape[*dim], line = 64 / element_bytes(element(output)), squares = along >= line && lanes < line ? line / lanes : 1, rows = squares * lanes;
   if (columns < lanes) return false;
   SmallVector<int64_t> outer(shape.take_front(rank)), written(outer);
   written.push_back(columns);
@@ -201,14 +211,14 @@ bool emit_transposition(KernelContext& c) {
           at[*dim] = {row, 1, 1};
           Indices from(at);
           llvm::append_range(from, delinearise(k, shape.drop_front(rank), k.add(column, k.i64(i))));
-          values.push_back(c.elements(lanes).emit(output, from));
+          values.push_back(k.to_memory(element(output), c.elements(lanes).emit(output, from)));  // what is narrower is transposed faster
         }
         k.transpose(values);
         for (int i = 0; i < lanes; ++i) {
           at[*dim] = {k.add(row, k.i64(i)), 0, 1};
           Indices to(at);
           to.push_back({column, 1, 1});
-          k.store(element(output), values[i], c.buffer(output), c.elements(1).offset(written, to).base, lanes);
+          write(c, values[i], to, written);
         }
       }
     });
