@@ -46,6 +46,6 @@ class Programs:
         self._all.setdefault(self._key(inputs), []).append((program, others if any(others) else None))
         sizes = sum(map(len, self._all.values()))
         if sizes == _MANY_SIZES:
-            warnings.warn(f"cresset: a graph has come with {sizes} sizes of its inputs, each of which is recorded anew, run by PyTorch's own kernels or compiled; fewer are faster: pad them, as to multiples of 64")
+            warnings.warn(f"cresset: a graph has come with {sizes} sizes of its inputs, each of which is recorded anew, run by PyTorch's own kernels or compiled; fewer are faster: pad them, as to multiples of 64, or generate with cache_implementation=\"static\"")
         if sizes > _MOST_SIZES:
             self._all.pop(next(iter(self._all)))

@@ -202,21 +202,28 @@ class Fuser {
     return gathered && has_expensive_part(op) && evaluations(uses) * product(fusion.shape) >= kOften * shaped(op->getResult(0)).getNumElements();
   }
 
-  // Whether a product's epilogue had better write this, of which others read what lies elsewhere: a pad, windows, a concatenation. That keeps them from being parts of the epilogue, and it from what they
-  // would take inline. What is narrowest on the way is written.
+  // Whether a product's epilogue had better write this, of which others read what lies elsewhere: a pad, windows, a concatenation; or what is transposed, if it is narrower than the product. That keeps them
+  // from being parts of the epilogue, and it from what they would take inline. What is narrowest on the way is written.
   static bool is_epilogue_before_moves(Operation* op) {
     constexpr int kMostSteps = 64;
     auto is_moved = [](Operation* op) { return llvm::any_of(op->getUsers(), [](Operation* user) { return isa<PadOp, SliceOp, ConcatenateOp>(user); }); };
+    auto is_transposed = [](Operation* op) {
+      while (op->hasOneUse() && isa<ReshapeOp>(*op->user_begin())) op = *op->user_begin();
+      return op->hasOneUse() && isa<TransposeOp>(*op->user_begin());
+    };
     Operation* last = op;
-    for (int step = 0; step < kMostSteps && is_elementwise(last) && !is_moved(last) && last->hasOneUse(); ++step) last = *last->user_begin();
-    if (!is_elementwise(last) || !is_moved(last)) return false;
+    for (int step = 0; step < kMostSteps && is_elementwise(last) && !is_moved(last) && !is_transposed(last) && last->hasOneUse(); ++step) last = *last->user_begin();
+    if (!is_elementwise(last) || !(is_moved(last) || is_transposed(last))) return false;
     int64_t bytes = element_bytes(element(op->getResult(0)));
+    auto is_narrow = [&](Operation* product) { return is_moved(last) || bytes < element_bytes(element(product->getResult(0))); };
     for (int step = 0; step < kMostSteps && is_elementwise(op); ++step) {
       auto shape = shaped(op->getResult(0)).getShape();
-      auto above = llvm::find_if(op->getOperands(), [&](Value v) { return shaped(v).getShape() == shape && v.getDefiningOp() && !is_splat(v.getDefiningOp()) && !is_view(v.getDefiningOp()); });
+      auto above = llvm::find_if(op->getOperands(), [&](Value v) { return shaped(v).getNumElements() == product(shape) && v.getDefiningOp() && !is_splat(v.getDefiningOp()) && !isa<BroadcastInDimOp, TransposeOp, SliceOp>(v.getDefiningOp()); });
       if (above == op->getOperands().end()) return false;
       op = (*above).getDefiningOp();
-      if (isa<DotGeneralOp, ConvolutionOp>(op)) return product_shape(op).has_value();
+      while (isa_and_nonnull<ReshapeOp>(op)) op = op->getOperand(0).getDefiningOp();
+      if (!op) return false;
+      if (isa<DotGeneralOp, ConvolutionOp>(op)) return product_shape(op).has_value() && is_narrow(op);
       if (element_bytes(element(op->getResult(0))) < bytes) return false;
     }
     return false;

@@ -313,7 +313,7 @@ int runs_in_haste(const Program& program) {
 }
 
 // What `compile` makes of a graph, which goes into the costs of its structure.
-std::shared_ptr<Program> with_costs(const Graph& graph, const Structure* changing, llvm::function_ref<std::shared_ptr<Program>()> compile) {
+std::shared_ptr<Program> with_costs(const Graph& graph, const std::shared_ptr<const Structure>& changing, llvm::function_ref<std::shared_ptr<Program>()> compile) {
   if (!changing) return compile();
   std::shared_ptr<Costs> costs = changing->costs;
   auto start = std::chrono::steady_clock::now();
@@ -335,7 +335,7 @@ CompilePiece pieces(bool once) {
 }
 
 // By PyTorch's kernels, if that is expected to be faster than compiling a graph that is run so many times. Null if not.
-std::shared_ptr<Program> eager_program_for(const Graph& graph, const Structure* changing, int times) {
+std::shared_ptr<Program> eager_program_for(const Graph& graph, const std::shared_ptr<const Structure>& changing, int times) {
   static Counter eager("cresset.eager");
   bool pays = changing && !compiles_every_size() && !changing->costs->pays_to_compile(times * work_of(graph));
   if (!pays && !runs_all_eagerly()) return nullptr;
@@ -350,7 +350,7 @@ std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes, int 
   std::string hash = key_of(piece);
   if (CachedProgram* known = find_cached(hash); known && (once || known->program->stats().compiled)) return known->program;
   std::vector<std::string> lines;
-  Structure* changing = changes ? changing_structure(piece, true) : nullptr;
+  auto changing = changes ? changing_structure(piece, true) : nullptr;
   auto program = once ? eager_program_for(piece, changing, times) : nullptr;
   if (!program) program = with_costs(piece, changing, [&] { return compiled(piece, lines, changes); });
   keep({hash, program, std::move(lines)});
@@ -358,13 +358,13 @@ std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes, int 
 }
 
 // For sizes that come for the first time: what depends on them may be left to PyTorch's kernels. Of pieces only where nothing is overwritten, so that the graph can be run again if one of these kernels refuses.
-std::shared_ptr<Program> program_for_once(const Graph& graph, const Structure* changing) {
+std::shared_ptr<Program> program_for_once(const Graph& graph, const std::shared_ptr<const Structure>& changing) {
   bool in_pieces = changing && !changing->costs->needs_compiler && !runs_all_eagerly() && !compiles_every_size() && llvm::all_of(graph.aliased, [](int a) { return a < 0; });
   auto program = in_pieces ? split_program(graph, changing->changes, pieces(true)) : nullptr;
   return program ? program : eager_program_for(graph, changing, 1);
 }
 
-std::shared_ptr<Program> compiled_for(const Graph& graph, std::vector<std::string>& lines, const Structure* changing) {
+std::shared_ptr<Program> compiled_for(const Graph& graph, std::vector<std::string>& lines, const std::shared_ptr<const Structure>& changing) {
   return with_costs(graph, changing, [&] {
     auto program = changing ? split_program(graph, changing->changes, pieces(false)) : nullptr;
     return program ? program : compiled(graph, lines, changing != nullptr);
@@ -384,7 +384,7 @@ std::shared_ptr<Program> program_for(const Graph& graph, bool changes, int runs)
   }
   // A size that comes again is compiled.
   auto lines = known ? known->lines : std::vector<std::string>();
-  Structure* changing = changing_structure(graph, changes);
+  auto changing = changing_structure(graph, changes);
   auto program = known ? nullptr : program_for_once(graph, changing);
   if (!program) program = compiled_for(graph, lines, changing);
   keep({hash, program, std::move(lines), runs_in_haste(*program)});
@@ -400,7 +400,7 @@ void run(std::shared_ptr<Program>& program, const Graph& graph, bool changes, vo
     failures.add();
     LOG(INFO) << "cresset: compiled after all, as PyTorch's kernels say: " << error.what_without_backtrace();  // with TORCH_CPP_LOG_LEVEL=INFO
   }
-  if (Structure* changing = changing_structure(graph, changes)) changing->costs->needs_compiler = true;
+  if (auto changing = changing_structure(graph, changes)) changing->costs->needs_compiler = true;
   program = program_for(graph, changes);
   program->run(inputs, outputs);
 }

@@ -15,8 +15,8 @@ constexpr size_t kKnownSizes = 2;  // that are compiled for themselves: two size
 constexpr size_t kMaxStructures = 1024;
 constexpr double kNewest = 0.3;    // of a pace is the newest run
 
-std::unordered_map<std::string, Structure>& structures() {
-  static auto* s = new std::unordered_map<std::string, Structure>;
+std::unordered_map<std::string, std::shared_ptr<Structure>>& structures() {
+  static auto* s = new std::unordered_map<std::string, std::shared_ptr<Structure>>;
   return *s;
 }
 
@@ -99,17 +99,19 @@ bool Costs::pays_to_compile(double work) const {
   return eager.is_known() && eager.seconds(work) - compiled.seconds(work) > compile_seconds;
 }
 
-Structure* changing_structure(const Graph& graph, bool known_to_change) {
+std::shared_ptr<const Structure> changing_structure(const Graph& graph, bool known_to_change) {
   if (structures().size() > kMaxStructures) structures().clear();
   std::vector<uint64_t> operators;
   for (const NodePtr& n : graph.nodes) operators.push_back(sizes_of(*n));
-  Structure& known = structures()[structure_of(graph)];
+  std::shared_ptr<Structure>& structure = structures()[structure_of(graph)];
+  if (!structure) structure = std::make_shared<Structure>();
+  Structure& known = *structure;
   if (known.operators.empty()) known.operators = operators, known.changes.resize(operators.size());
   for (size_t i = 0; i < operators.size(); ++i)
     if (operators[i] != known.operators[i]) known.changes[i] = true;
   auto& sizes = known.sizes;
   if (std::find(sizes.begin(), sizes.end(), graph.hash) == sizes.end() && sizes.size() <= kKnownSizes) sizes.push_back(graph.hash);
-  return sizes.size() > (known_to_change ? 1 : kKnownSizes) ? &known : nullptr;
+  return sizes.size() > (known_to_change ? 1 : kKnownSizes) ? structure : nullptr;
 }
 
 double work_of(const Graph& graph) {

@@ -41,8 +41,8 @@ struct Structure {
   std::shared_ptr<Costs> costs = std::make_shared<Costs>();
 };
 
-/// That of a graph whose sizes change: from the third set of sizes on, or from the second one of a graph that is known to change; null before. Valid until the next call.
-Structure* changing_structure(const Graph& graph, bool known_to_change = false);
+/// That of a graph whose sizes change: from the third set of sizes on, or from the second one of a graph that is known to change; null before.
+std::shared_ptr<const Structure> changing_structure(const Graph& graph, bool known_to_change = false);
 
 /// About how much the graph computes: the elements of its operators' results.
 double work_of(const Graph& graph);

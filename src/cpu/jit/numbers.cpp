@@ -15,6 +15,7 @@ using namespace llvm;
 namespace {
 
 using Kind = Numbers::Kind;
+
 struct Found {
   Kind kind;
   SmallVector<int64_t> values;
