@@ -129,6 +129,20 @@ def test_a_profile_names_each_kernel():
     assert "share" in str(profile) and y is not None
 
 
+@pytest.mark.parametrize("dtype, written", [(torch.bfloat16, "bf16"), (torch.float32, "f32")])
+def test_what_is_transposed_is_written_as_narrow_as_it_is(dtype, written):
+    """A linear layer whose result becomes an image: sums are f32 in both."""
+    torch.manual_seed(0)
+    x, w, b, scale = (t.to(dtype) for t in (torch.randn(1, 196, 40), torch.randn(72, 40) / 6, torch.randn(72), torch.randn(72, 1, 1)))
+    function = lambda x, w, b, scale: F.linear(x, w, b).transpose(1, 2).reshape(1, 72, 14, 14) * scale
+    moved = [t.to("cresset") for t in (x, w, b, scale)]
+    with torch.no_grad(), torch_cresset.profile() as profile:
+        actual = function(*moved).cpu()
+    torch.testing.assert_close(actual, function(x, w, b, scale), **({"rtol": 1.6e-2, "atol": 2**-6} if dtype == torch.bfloat16 else {}))  # as check() has them
+    assert re.search(rf"dot {written}\[196x40\] {written}\[72x40\] -> {written}\[[0-9x]*\]", str(profile)), profile
+
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("layout", ["nn", "nt", "tn"])
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 8])
