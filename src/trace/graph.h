@@ -1,6 +1,7 @@
 // What is compiled and run as one program: the pending nodes below a set of roots.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,11 @@ struct Graph {
   std::vector<Value> outputs;
   /// For each output the index of the input whose buffer it may take over (donation), or -1.
   std::vector<int> aliased;
+  bool overwrites() const { return std::any_of(aliased.begin(), aliased.end(), [](int a) { return a >= 0; }); }
   /// The inputs that are weights which no output may overwrite: in most runs they are the same bytes.
   std::vector<bool> weights() const {
     std::vector<bool> result(inputs.size());
-    for (int a : aliased)
-      if (a >= 0) return result;
+    if (overwrites()) return result;
     for (size_t i = 0; i < inputs.size(); ++i) result[i] = inputs[i]->is_weight();
     return result;
   }

@@ -359,7 +359,7 @@ std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes, int 
 
 // For sizes that come for the first time: what depends on them may be left to PyTorch's kernels. Of pieces only where nothing is overwritten, so that the graph can be run again if one of these kernels refuses.
 std::shared_ptr<Program> program_for_once(const Graph& graph, const std::shared_ptr<const Structure>& changing) {
-  bool in_pieces = changing && !changing->costs->needs_compiler && !runs_all_eagerly() && !compiles_every_size() && llvm::all_of(graph.aliased, [](int a) { return a < 0; });
+  bool in_pieces = changing && !changing->costs->needs_compiler && !runs_all_eagerly() && !compiles_every_size() && !graph.overwrites();
   auto program = in_pieces ? split_program(graph, changing->changes, pieces(true)) : nullptr;
   return program ? program : eager_program_for(graph, changing, 1);
 }
@@ -481,7 +481,7 @@ void execute(const std::vector<Cell*>& cells, const std::vector<IndexCheck>& che
     else run(program, graph, false, inputs.data(), results.data());
   } catch (const std::runtime_error& error) {
     // A kernel of a plugin failed. What was to be overwritten may be lost.
-    if (std::any_of(graph.aliased.begin(), graph.aliased.end(), [](int a) { return a >= 0; }))
+    if (graph.overwrites())
       for (Cell* c : cells) c->fail(error.what());
     TORCH_CHECK(false, error.what());
   } catch (const std::bad_alloc&) {

@@ -142,7 +142,6 @@ def test_what_is_transposed_is_written_as_narrow_as_it_is(dtype, written):
     assert re.search(rf"dot {written}\[196x40\] {written}\[72x40\] -> {written}\[[0-9x]*\]", str(profile)), profile
 
 
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("layout", ["nn", "nt", "tn"])
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 8])
