@@ -1,6 +1,7 @@
 // Convolution whose channels are neighbours, of bytes or, by tiles, of bf16: C[positions, features] = X[positions, window] · W[window, features]. A row of X, the window of a position, is read where it
 // lies: each row of a window is a run of neighbours in memory. One run is as far behind the one before for all positions if nothing lies in the padding; else, or where tiles want rows packed, a row is
 // copied place after place, zeros for those outside.
+#include "cpu/convolution/band.h"
 #include "cpu/convolution/convolution_windows.h"
 #include "cpu/fusion.h"
 #include "cpu/matmul/matmul.h"
@@ -39,11 +40,12 @@ class ChannelsLast : Windows {
   }
 
   void run_product() {
+    auto position = [&](IR m) { return band_ ? band_->position(m) : m; };
     spec_.a_offset = [this](IR group, IR m, IR k) { return k_.add(window_of(group, m), in_window(k)); };
-    spec_.b_offset = [this](IR group, IR k, IR n) { return k_.add(k_.mul(k_.add(k_.mul(group, g_.features), n), spec_.k), k); };
+    spec_.b_offset = [this](IR group, IR k, IR n) { return k_.add(k_.mul(k_.add(k_.mul(group, g_.features), n), spec_.k), band_ ? band_->element(k) : k); };
     auto feature = [this](IR group, IR n) { return k_.add(k_.mul(group, g_.features), n); };
-    spec_.store = [&](IR group, IR m, IR n, IR sum, int lanes) { emit_epilogue(c_, m, feature(group, n), sum, lanes); };
-    spec_.prefetch = [&](IR group, IR m, IR n, bool to_write) { prefetch_epilogue(c_, m, feature(group, n), to_write); };
+    spec_.store = [&](IR group, IR m, IR n, IR sum, int lanes) { emit_epilogue(c_, position(m), feature(group, n), sum, lanes); };
+    spec_.prefetch = [&](IR group, IR m, IR n, bool to_write) { prefetch_epilogue(c_, position(m), feature(group, n), to_write); };
     spec_.streams = epilogue_streams(c_.fusion);
     emit_matmul(c_, spec_);
   }
@@ -55,6 +57,9 @@ class ChannelsLast : Windows {
     spec_.may_use_tiles = !is_byte(spec_.a_type) || run() >= TileRegisters::kBytes;
     Panels panels(k_, spec_);
     if (panels.grid && g_.in_features % panels.tile_depth() == 0) {
+      band_.emplace(k_, g_, spec_.a, element_bytes(spec_.a_type));
+      if (band_->is_possible()) return read_in_place();
+      band_.reset();
       (g_.in_features > kManySteps * panels.tile_depth() ? spec_.k_run : spec_.k_unit) = g_.in_features;
       spec_.pack_a = [this](const MatmulSpec::RowsOfA& r) { pack(r); };
     } else if (!panels.grid && panels.a_lies_in_units() && g_.in_features % panels.depth == 0) {
@@ -62,6 +67,11 @@ class ChannelsLast : Windows {
     } else {
       spec_.k_run = run();
     }
+  }
+
+  void read_in_place() {
+    spec_.tiles_in_place = band_->tiles();
+    spec_.m = band_->positions(), spec_.k_unit = TileRegisters::kBytes / element_bytes(spec_.a_type);
   }
 
   // Neighbours in memory: a row of the window, or one of its places.
@@ -137,6 +147,7 @@ class ChannelsLast : Windows {
 
   KernelContext& c_;
   MatmulSpec spec_;
+  std::optional<Band> band_;
   bool pads_;
   IR zeros_ = nullptr;
 };

@@ -1,6 +1,6 @@
 // The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp, its operand convolution_windows.h), for 3 x 3
 // windows Winograd's (winograd.cpp) and, for small groups, direct ones (direct.cpp; where each has one input feature, depthwise_in_place.cpp and depthwise_gradient.cpp). Of bytes,
-// and of bf16 where there are tiles, whose channels are neighbours it is a product whose operands lie in memory (channels_last.cpp).
+// and of bf16 where there are tiles, whose channels are neighbours it is a product whose operands lie in memory (channels_last.cpp, band.h).
 #pragma once
 
 #include <vector>

@@ -102,7 +102,7 @@ void BlockedProduct::each_block_of_k(Block at, const std::function<void(const Bl
 
 void BlockedProduct::block(const Block& at) {
   IR batch = at.batch, m0 = at.m0, n0 = at.n0;
-  begin_block();
+  begin_block(at);
   each_block_of_k(at, [&](const Block& part) { step(part); });
   if (by_rows())
     k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
@@ -145,8 +145,8 @@ void BlockedProduct::keep(Panels& p, ArrayRef<IR> sums, IR memory, bool add) {
 }
 
 // The part of a row of a tile that lies within C.
-void BlockedProduct::write_row(const Panels& p, const Block& at, IR m, IR i, IR n, IR memory) {
-  IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), i), column = b_.CreateAdd(at.n0, n);
+void BlockedProduct::write_row_of_result(const Panels& p, const Block& at, IR row, IR i, IR n, IR memory) {
+  IR column = b_.CreateAdd(at.n0, n);
   auto store = [&](IR j, int lanes) {
     IR sum = b_.CreateAlignedLoad(k_.vector(p_.type, lanes), b_.CreateInBoundsGEP(p_.type, memory, k_.add(k_.mul(i, p.nr), j)), llvm::Align(p_.bytes));
     s_.store(at.batch, row, k_.add(column, j), made_up(sum, k_.add(n, j), lanes), lanes);

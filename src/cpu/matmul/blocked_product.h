@@ -30,7 +30,7 @@ class BlockedProduct {
   virtual void reserve_scratch() = 0;
   /// What one block of K adds to the block of C.
   virtual void step(const Block& at) = 0;
-  virtual void begin_block() {}
+  virtual void begin_block(const Block&) {}
   virtual void end_block(const Block&) {}
   /// Sums of a row, of the block's columns from n on, as they are written.
   virtual IR made_up(IR sums, IR /*n*/, int /*lanes*/) { return sums; }
@@ -80,7 +80,11 @@ class BlockedProduct {
   void write(const Panels& p, const Block& at, IR m, IR n, IR memory) {
     k_.loop(k_.i64(0), rows_of_tile(at, m), [&](IR i) { write_row(p, at, m, i, n, memory); });
   }
-  void write_row(const Panels& p, const Block& at, IR m, IR i, IR n, IR memory);
+  // If it is one of C's.
+  void write_row(const Panels& p, const Block& at, IR m, IR i, IR n, IR memory) {
+    IR row = b_.CreateAdd(b_.CreateAdd(at.m0, m), i);
+    k_.when(s_.tiles_in_place.exists ? s_.tiles_in_place.exists(row) : b_.getTrue(), [&] { write_row_of_result(p, at, row, i, n, memory); });
+  }
   void keep(Panels& p, llvm::ArrayRef<IR> sums, IR memory, bool add);
   // Of keeps_block(): the sums of a tile.
   IR kept_sums(const Panels& p, IR m, IR n) { return element_of_scratch(sums_, b_.CreateAdd(k_.mul(n, mc_), k_.mul(m, p.nr))); }
@@ -96,6 +100,7 @@ class BlockedProduct {
   int64_t packed_a_ = 0, packed_b_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
 
  private:
+  void write_row_of_result(const Panels& p, const Block& at, IR row, IR i, IR n, IR memory);
   IR end_of_group(IR group, int64_t size);
   Block block_of_group(IR wanted);
   void block(const Block& at);

@@ -317,7 +317,7 @@ void emit_matmul(KernelContext& c, const MatmulSpec& wanted) {
   if (Panels(c.k, spec).kind == Panels::SplitFloats) return emit_tile_product(c, spec);
   spec.float_parts = 1;
   auto blocked = [&] { Panels(c.k, spec).grid ? emit_tile_product(c, spec) : RegisterProduct(c, spec).emit(); };
-  if (spec.groups || spec.a_run || spec.k_run || spec.pack_a) return blocked();
+  if (spec.groups || spec.a_run || spec.k_run || spec.pack_a || spec.tiles_in_place.rows) return blocked();
   if (is_linear(c.k, spec)) return emit_linear_matmul(c, spec);
   if (is_thin(spec, c.k.target)) return emit_thin_matmul(c, spec);
   constexpr int64_t kFewColumns = 8;

@@ -65,6 +65,16 @@ struct MatmulSpec {
     std::function<IR(IR step, IR i)> place;  ///< of the elements of a step along K in the panel
   };
   std::function<void(const RowsOfA&)> pack_a;
+  /// Instead of both: A's rows tile by tile, multiplied where they lie. Some of a tile's may be none of C's.
+  struct TilesInPlace {
+    int64_t rows = 0, pitch = 0;                        ///< of a tile; bytes from one to the next
+    std::function<int64_t(int64_t bytes)> most;         ///< so many rows take about so many bytes
+    std::function<int64_t(int64_t rows)> scratch;       ///< bytes that the most take that are made at once; asked once
+    std::function<void(IR m, IR count, IR memory)> make;  ///< brings rows to memory
+    std::function<IR(IR m)> first;                      ///< address of the tile that begins with row m, in what was made last
+    std::function<IR(IR k)> along;                      ///< bytes from an element to the one that is k further along K
+    std::function<IR(IR m)> exists;                     ///< whether row m of A is one of C; null: all are
+  } tiles_in_place;
   /// Whether neighbours in that dimension are neighbours in memory.
   bool a_unit_k = false, a_unit_m = false, b_unit_n = false, b_unit_k = false;
 
@@ -174,14 +184,17 @@ class Panels {
   IR row_of_panel(IR k) { return s_.line.window ? k_.mul(b_.CreateUDiv(k, k_.i64(s_.line.window)), s_.line.length(packed, lanes)) : k_.mul(k, packed); }
   /// The sums of rows[i][k] * columns[j][k] over `count` of k, j after j for each i; addresses of what lies in memory along K, in the type of the sums.
   IRs dots(llvm::ArrayRef<IR> rows, llvm::ArrayRef<IR> columns, IR count);
-  /// Where tiles of A begin and how far they, their rows, parts of elements and the next ones along K are apart, in bytes.
+  /// Where tiles of A begin and how far their rows, parts of elements and the ones of a step along K are from there, in bytes.
   struct TilesOfA {
-    IR first;
-    int64_t row, tile, part, step;
+    IRs tiles;
+    int64_t row, part;
+    std::function<IR(IR step)> along;
   };
   TilesOfA packed_tiles(IR panel) const;
   /// Rows of bf16 as they lie, zero up to a multiple of 32.
-  TilesOfA rows_as_tiles(IR first, int64_t pitch) const { return {first, pitch, grid->rows * pitch, 0, TileRegisters::kBytes}; }
+  TilesOfA rows_as_tiles(IR first, int64_t pitch) const { return tiles_of(first, grid->rows * pitch, pitch, 0, TileRegisters::kBytes); }
+  /// Where they lie in memory, if nothing packed them.
+  TilesOfA tiles_in_place(IR m, IR k0) const;
   /// sums (+)= tiles of A · panel; rows of sums lie `pitch` bytes apart.
   void multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add);
   /// The same step by step: 32 elements along K. `between` is called behind each product of parts, whose number it gets.
@@ -215,6 +228,7 @@ class Panels {
 
  private:
   std::optional<Grid> choose_grid() const;
+  TilesOfA tiles_of(IR first, int64_t apart, int64_t row, int64_t part, int64_t step) const;
   llvm::Intrinsic::ID product_of_tiles() const;
   bool splits_floats() const;
   bool has_whole_steps() const { return k_.divides(tile_depth(), s_.k) && (s_.k_unit == 1 || s_.k_unit % tile_depth() == 0) && s_.k_run % tile_depth() == 0 && s_.groups != MatmulSpec::Depth; }  ///< and nothing else

@@ -12,10 +12,12 @@ using namespace mlir;
 std::optional<Panels::Grid> Panels::choose_grid() const {
   if (!k_.target.tiles || kind == Numbers || kind == PairsOfWords || !s_.may_use_tiles || s_.k < tile_depth()) return std::nullopt;
   constexpr int64_t kSums = 4, kRows = TileRegisters::kRows;
+  const int64_t of_tile = s_.tiles_in_place.rows ? s_.tiles_in_place.rows : kRows;
   const bool any = s_.groups == MatmulSpec::Rows || s_.any_m;
-  int64_t rows = s_.groups == MatmulSpec::Rows ? ceil_div(s_.m, s_.batch) : s_.m, down = s_.any_m ? kSums : ceil_div(rows, kRows), across = s_.any_n ? kSums : ceil_div(s_.n, kRows);
+  int64_t rows = s_.groups == MatmulSpec::Rows ? ceil_div(s_.m, s_.batch) : s_.m, down = s_.any_m ? kSums : ceil_div(rows, of_tile), across = s_.any_n ? kSums : ceil_div(s_.n, kRows);
   if (down > 1 && across > 1) down = across = 2;
   else down = std::min(down, kSums), across = std::min(across, kSums);
+  if (s_.tiles_in_place.rows) return Grid{of_tile, down, across};
   int64_t panels = ceil_div(rows, down * kRows);
   return Grid{any ? kRows : ceil_div(rows, panels * down), down, across};
 }
@@ -29,7 +31,21 @@ llvm::Intrinsic::ID Panels::product_of_tiles() const {
 
 Panels::TilesOfA Panels::packed_tiles(IR panel) const {
   const int64_t tile = grid->rows * TileRegisters::kBytes, part = grid->down * tile;
-  return {panel, TileRegisters::kBytes, tile, part, part * parts_of_element};
+  return tiles_of(panel, tile, TileRegisters::kBytes, part, part * parts_of_element);
+}
+Panels::TilesOfA Panels::tiles_of(IR first, int64_t apart, int64_t row, int64_t part, int64_t step) const {
+  TilesOfA result{{}, row, part, [this, step](IR i) { return k_.mul(i, step); }};
+  for (int64_t i = 0; i < grid->down; ++i) result.tiles.push_back(b_.CreateInBoundsGEP(b_.getInt8Ty(), first, k_.i64(i * apart)));
+  return result;
+}
+Panels::TilesOfA Panels::tiles_in_place(IR m, IR k0) const {
+  const auto& a = s_.tiles_in_place;
+  TilesOfA result{{}, a.pitch, 0, [this, k0](IR step) { return s_.tiles_in_place.along(b_.CreateAdd(k0, k_.mul(step, tile_depth()))); }};
+  for (int64_t i = 0; i < grid->down; ++i) {
+    IR first = k_.add(m, k_.i64(i * a.rows));
+    result.tiles.push_back(a.first(s_.divides_rows(mr) ? first : k_.min(first, k_.i64(s_.m - a.rows))));
+  }
+  return result;
 }
 // Row i of the panel, of one part of one step along K.
 IR Panels::place_in_tiles(IR panel, IR step, IR i, int64_t part) {
@@ -63,7 +79,8 @@ void Panels::multiply_step(const TilesOfA& a, IR panel, IR step, llvm::function_
   using T = TileRegisters;
   auto bytes = [&](IR base, IR at) { return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, at); };
   const int64_t part_of_b = T::kRows * nr * 4;
-  auto load_left = [&](int64_t i, int part) { registers->load(int(T::kLeft + i % 2), bytes(a.first, k_.add(k_.mul(step, a.step), k_.i64(i * a.tile + part * a.part))), a.row); };
+  IR along = a.along(step);
+  auto load_left = [&](int64_t i, int part) { registers->load(int(T::kLeft + i % 2), bytes(a.tiles[i], k_.add(along, k_.i64(part * a.part))), a.row); };
   auto load_right = [&](int64_t j, int part) {
     registers->load(int(T::kRight + j % 2), bytes(panel, k_.add(k_.mul(step, part_of_b * parts_of_element), k_.i64(part * part_of_b + j * T::kBytes))), nr * 4);
   };

@@ -26,12 +26,15 @@ class TileProduct : public BlockedProduct {
     constexpr int64_t kBytesOfBlock = 1024 * 1024, kColumns = 960, kColumnsOfWindows = 256;
     const int64_t panel = (splits() ? 32 : 64) * 1024;
     int64_t kc = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1)), rows = std::max(kBytesOfBlock / (p_.height(kc) * p_.bytes), mr_);
-    if (keeps_columns()) return choose_blocks(s_.k, {s_.m, std::min(most_kept_columns(), kColumns), 100, 60});
+    const int64_t pack_a = in_place() ? 10 : 100;
+    if (in_place()) rows = most_in_place();
+    if (keeps_columns()) return choose_blocks(s_.k, {s_.m, std::min(most_kept_columns(), kColumns), pack_a, 60});
     if (splits()) choose_blocks(kc, {rows, kColumns, 40, 20});
-    else choose_blocks(kc, {rows, packs_windows_of_block() ? kColumnsOfWindows : kColumns, 100, 60});
+    else choose_blocks(kc, {rows, packs_windows_of_block() ? kColumnsOfWindows : kColumns, pack_a, 60});
   }
   void reserve_scratch() override {
-    packed_a_ = reserve((keeps_columns() ? mr_ : mc_) * p_.height(kc_));
+    if (in_place()) rows_ = c_.kernel.reserve(s_.tiles_in_place.scratch(std::min(most_in_place(), mc_)));
+    else packed_a_ = reserve((keeps_columns() ? mr_ : mc_) * p_.height(kc_));
     packed_b_ = reserve((keeps_block_of_b() ? nb_ : packs_ahead() ? 2 * nr_ : nr_) * p_.height(kc_));
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : 2 * mr_ * nr_);
@@ -58,7 +61,8 @@ class TileProduct : public BlockedProduct {
       b_.CreateAlignedStore(b_.CreateSelect(is_first, sums, k_.plus(sums, before)), place, llvm::Align(4));
     }
   }
-  void begin_block() override {
+  void begin_block(const Block& at) override {
+    if (in_place() && !keeps_columns()) make_rows(at, k_.i64(0), at.m);
     if (splits()) p_.watch_numbers();
     b_.CreateStore(k_.i64(0), written_rows_);
   }
@@ -94,7 +98,7 @@ class TileProduct : public BlockedProduct {
 
   void step(const Block& at) override {
     if (keeps_columns()) return row_by_row_of_tiles(at);
-    p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
+    if (!in_place()) p_.pack_a(at.batch, at.m0, at.m, at.k0, at.k, [&](IR m) { return panel_a(m); });
     // Windows are packed as they are, and then split.
     auto pack = [&](IR n, IR columns) {
       auto floats = [&](IR from) { return element_of_scratch(floats_, packs_windows_of_block() ? k_.mul(from, kc_) : k_.i64(0)); };
@@ -131,10 +135,24 @@ class TileProduct : public BlockedProduct {
       });
       if (p_.makes_up_for_zero()) make_up_for_zero(at, n, panel_b(at, n));
     });
-    k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
-      p_.pack_a(at.batch, b_.CreateAdd(at.m0, m), at.k0, at.k, panel_a(m));
-      k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { tile(at, m, n, nullptr, {}); });
+    auto row = [&](IR m) { k_.loop(k_.i64(0), at.n, nr_, [&](IR n) { tile(at, m, n, nullptr, {}); }); };
+    if (!in_place())
+      return k_.loop(k_.i64(0), at.m, mr_, [&](IR m) {
+        p_.pack_a(at.batch, b_.CreateAdd(at.m0, m), at.k0, at.k, panel_a(m));
+        row(m);
+      });
+    k_.loop(k_.i64(0), at.m, most_in_place(), [&](IR begin) {
+      IR end = k_.min(k_.add(begin, k_.i64(most_in_place())), at.m);
+      make_rows(at, begin, b_.CreateSub(end, begin));
+      k_.loop(begin, end, mr_, row);
     });
+  }
+
+  // Rows of A that are multiplied where they lie.
+  bool in_place() const { return s_.tiles_in_place.rows; }
+  int64_t most_in_place() const { return round_up(s_.tiles_in_place.most((keeps_columns() ? 256 : 1024) * 1024), mr_); }
+  void make_rows(const Block& at, IR m, IR count) {
+    s_.tiles_in_place.make(b_.CreateAdd(at.m0, m), count, b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), k_.scratch(), rows_));
   }
 
   // What one block of K adds to a tile of C, which is written when it is complete.
@@ -157,7 +175,7 @@ class TileProduct : public BlockedProduct {
     });
   }
   void multiply(const Block& at, IR m, IR n, IR tiles, const Panel& next) {
-    auto a = p_.packed_tiles(panel_a(m));
+    auto a = in_place() ? p_.tiles_in_place(b_.CreateAdd(at.m0, m), at.k0) : p_.packed_tiles(panel_a(m));
     IR panel = panel_b(at, n), packs = b_.getFalse(), vector = nullptr, tile = nullptr;
     if (packs_ahead()) {  // each share of the panel by the last one of as many tiles, at the same step
       tile = b_.CreateUDiv(m, k_.i64(mr_));
@@ -257,7 +275,7 @@ class TileProduct : public BlockedProduct {
   }
 
   IR state_ = nullptr;   // of kept panels
-  int64_t made_up_ = 0;  // a place in scratch
+  int64_t made_up_ = 0, rows_ = 0;  // places in scratch; the latter in bytes
   MatmulSpec plain_spec_;
   std::optional<Panels> plain_;
   int64_t own_sums_ = 0, floats_ = 0, plain_a_ = 0, plain_b_ = 0;  // places in scratch

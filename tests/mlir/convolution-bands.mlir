@@ -1,0 +1,28 @@
+// Windows that are read where they lie, in bands of padded rows: rows of several tiles, with and without positions beyond them, steps, dilated windows, several images, all channels in several blocks, padding that
+// differs from side to side or is negative, lines, strips of many rows, columns of several blocks; and bytes from which a number is taken away.
+// What is not copied window by window needs no zeros to copy.
+// RUN: env CRESSET_BF16_DOT=tiles CRESSET_THREADS=2 CRESSET_SCRATCH=nan CRESSET_GUARD=end cresset-run --compare %s | FileCheck %s
+// RUN: env CRESSET_BF16_DOT=tiles CRESSET_GUARD=begin CRESSET_THREADS=1 cresset-run --compare %s | FileCheck %s
+// RUN: env CRESSET_BF16_DOT=tiles cresset-run --assembly %s | FileCheck %s --check-prefix=ASM
+// ASM-NOT: zeros:
+// ASM: .size
+// ASM-NOT: zeros:
+// CHECK-NOT: too large
+// CHECK-COUNT-10: largest error
+func.func @main(%x0: tensor<2x7x45x64xbf16>, %w0: tensor<40x3x3x64xbf16> {cresset.weight}, %x1: tensor<1x12x37x64xbf16>, %w1: tensor<17x3x3x64xbf16> {cresset.weight}, %x2: tensor<3x7x25x32xbf16>, %w2: tensor<48x3x3x32xbf16> {cresset.weight}, %x3: tensor<1x12x12x160xbf16>, %w3: tensor<17x3x3x160xbf16> {cresset.weight}, %x4: tensor<1x10x20x32xbf16>, %w4: tensor<32x2x3x32xbf16> {cresset.weight}, %x5: tensor<2x50x64xbf16>, %w5: tensor<20x5x64xbf16> {cresset.weight}, %x6: tensor<1x41x37x192xbf16>, %w6: tensor<32x1x3x192xbf16> {cresset.weight}, %x7: tensor<2x9x16x32xbf16>, %w7: tensor<24x3x3x32xbf16> {cresset.weight}, %x8: tensor<2x4x30x64xbf16>, %w8: tensor<300x1x3x64xbf16> {cresset.weight}, %x: tensor<2x14x14x64xui8>, %w: tensor<24x3x3x64xi8> {cresset.weight}) -> (tensor<2x7x45x40xbf16>, tensor<1x12x37x17xbf16>, tensor<3x4x13x48xbf16>, tensor<1x12x12x17xbf16>, tensor<1x10x20x32xbf16>, tensor<2x50x20xbf16>, tensor<1x41x37x32xbf16>, tensor<2x6x13x24xbf16>, tensor<2x3x16x300xbf16>, tensor<2x12x12x24xi32>) {
+  %y0 = stablehlo.convolution(%x0, %w0) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cresset.channels_last} : (tensor<2x7x45x64xbf16>, tensor<40x3x3x64xbf16>) -> tensor<2x7x45x40xbf16>
+  %y1 = stablehlo.convolution(%x1, %w1) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[2, 2], [2, 2]], rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cresset.channels_last} : (tensor<1x12x37x64xbf16>, tensor<17x3x3x64xbf16>) -> tensor<1x12x37x17xbf16>
+  %y2 = stablehlo.convolution(%x2, %w2) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[1, 1], [1, 1]], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cresset.channels_last} : (tensor<3x7x25x32xbf16>, tensor<48x3x3x32xbf16>) -> tensor<3x4x13x48xbf16>
+  %y3 = stablehlo.convolution(%x3, %w3) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cresset.channels_last} : (tensor<1x12x12x160xbf16>, tensor<17x3x3x160xbf16>) -> tensor<1x12x12x17xbf16>
+  %y4 = stablehlo.convolution(%x4, %w4) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 1], [2, 0]], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cresset.channels_last} : (tensor<1x10x20x32xbf16>, tensor<32x2x3x32xbf16>) -> tensor<1x10x20x32xbf16>
+  %y5 = stablehlo.convolution(%x5, %w5) dim_numbers = [b, 0, f]x[o, 0, i]->[b, 0, f], window = {stride = [1], pad = [[2, 2]], rhs_dilate = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cresset.channels_last} : (tensor<2x50x64xbf16>, tensor<20x5x64xbf16>) -> tensor<2x50x20xbf16>
+  %y6 = stablehlo.convolution(%x6, %w6) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [1, 1]], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cresset.channels_last} : (tensor<1x41x37x192xbf16>, tensor<32x1x3x192xbf16>) -> tensor<1x41x37x32xbf16>
+  %y7 = stablehlo.convolution(%x7, %w7) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[-1, 0], [0, -1]], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cresset.channels_last} : (tensor<2x9x16x32xbf16>, tensor<24x3x3x32xbf16>) -> tensor<2x6x13x24xbf16>
+  %y8 = stablehlo.convolution(%x8, %w8) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [3, 2], pad = [[1, 2], [3, 3]], rhs_dilate = [1, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cresset.channels_last} : (tensor<2x4x30x64xbf16>, tensor<300x1x3x64xbf16>) -> tensor<2x3x16x300xbf16>
+  %a = stablehlo.convert %x : (tensor<2x14x14x64xui8>) -> tensor<2x14x14x64xi32>
+  %b = stablehlo.convert %w : (tensor<24x3x3x64xi8>) -> tensor<24x3x3x64xi32>
+  %z = stablehlo.constant dense<119> : tensor<2x14x14x64xi32>
+  %d = stablehlo.subtract %a, %z : tensor<2x14x14x64xi32>
+  %y = stablehlo.convolution(%d, %b) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x14x14x64xi32>, tensor<24x3x3x64xi32>) -> tensor<2x12x12x24xi32>
+  return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7, %y8, %y : tensor<2x7x45x40xbf16>, tensor<1x12x37x17xbf16>, tensor<3x4x13x48xbf16>, tensor<1x12x12x17xbf16>, tensor<1x10x20x32xbf16>, tensor<2x50x20xbf16>, tensor<1x41x37x32xbf16>, tensor<2x6x13x24xbf16>, tensor<2x3x16x300xbf16>, tensor<2x12x12x24xi32>
+}
