@@ -344,6 +344,12 @@ class Fuser {
     return from.isF32() ? to.isBF16() && product_shape(use.fusion->product)->rows <= kMostRows : (from.isBF16() || from.isF16()) && to.isF32();
   }
   // Whether the kernel computes `op` as part of its user.
+  // Whether a kernel reads an array more than once, as one that reduces its rows: then elements that are neighbours elsewhere are better brought together before.
+  static bool reads_again(Operation* op, const Fusion& fusion) {
+    constexpr int64_t kManyBytes = 32 << 10;
+    auto type = shaped(op->getResult(0));
+    return type.getNumElements() * element_bytes(type.getElementType()) > kManyBytes && llvm::any_of(fusion.roles, [](auto& r) { return r.second == Fusion::Row && isa<ReduceOp>(r.first); });
+  }
   bool takes_inline(const Use& use, Operation* op) {
     const bool in_operand = makes_operand(*use.fusion, use.user);
     if (makes_operand(*use.fusion, op) && (in_operand || feeds_product(use.user, *use.fusion))) return true;
@@ -351,7 +357,7 @@ class Fuser {
     if (has_epilogue(*use.fusion) && !feeds_product(use.user, *use.fusion)) return is_in_columns(op, *use.fusion);
     if (use.fusion->product && use.operand == 1 && is_splat(op) && less_number(use.user->getResult(0))) return true;
     switch (use.fusion->kind) {
-      case Fusion::Rows:
+      case Fusion::Rows: return !(isa<TransposeOp>(op) && reads_again(op, *use.fusion));
       case Fusion::Reduce: return true;
       case Fusion::Concatenate: return isa<ReshapeOp>(op) || use.fusion->roles.front().first->getNumOperands() <= kMostPartsComputed;
       case Fusion::Update: return use.user != use.fusion->product || use.operand > 0;

@@ -253,6 +253,12 @@ def test_a_norm_of_groups_with_its_activation_is_one_kernel(shape, groups, dtype
     check(lambda x, w, b: F.silu(F.group_norm(x, groups, w, b)), (torch.randn(shape), scale, shift), 1, dtype)
 
 
+@pytest.mark.parametrize("side, kernels", [(4, 1), (32, 2)])
+def test_a_norm_of_what_is_transposed_reads_neighbours(side, kernels):
+    """A kernel that reduces rows reads each array more than once: elements of a row that lie apart are brought together before, unless all of them stay in the nearest cache."""
+    check(lambda x: F.silu(F.group_norm(x.permute(0, 3, 1, 2), 8)), (torch.randn(2, side, side, 32),), kernels)
+
+
 @pytest.mark.parametrize("shape, normalised", [((5, 3, 7, 11), 3), ((2, 3, 40, 17), 2), ((6, 1, 33), 2)])
 @pytest.mark.parametrize("norm", [F.layer_norm, F.rms_norm])
 def test_a_norm_over_several_dimensions_with_its_activation_is_one_kernel(norm, shape, normalised):
