@@ -79,9 +79,9 @@ class Chooser {
   }
 
  private:
-  // Two threads of an Emerald Rapids: what a convolution gains for each multiply-add, and one whose rows fill no vector; what a byte costs that is transposed, by what else makes or reads it, and one
-  // of weights that are transposed once and compared in every call where writes to them can't be watched.
-  static constexpr double kGain = 2.5e-13, kGainOfShortRows = 5e-13, kSecondsPerByte = 2e-10, kSecondsPerByteOfWeights = 1e-10;
+  // A thread of an Emerald Rapids: what a convolution gains for each multiply-add, or one whose rows fill no vector, and for each element of all windows that is not packed; what a byte costs that is
+  // transposed, by what else makes or reads it, and one of weights that are transposed once and compared in every call where writes to them can't be watched.
+  static constexpr double kGain = 4e-13, kGainOfShortRows = 7e-13, kGainOfWindows = 9e-11, kSecondsPerByte = 1.5e-10, kSecondsPerByteOfWeights = 1e-10;
 
   static bool gains(ConvolutionOp op) {
     auto dims = op.getDimensionNumbers();
@@ -102,7 +102,8 @@ class Chooser {
     double terms = double(kernel.getNumElements()) / double(kernel.getDimSize(dims.getKernelOutputFeatureDimension()));
     bool has_windows = terms > double(kernel.getDimSize(dims.getKernelInputFeatureDimension()));
     double gain = shaped(op).getDimSize(dims.getOutputSpatialDimensions().back()) < TileRegisters::kRows ? kGainOfShortRows : kGain;
-    return gain * double(shaped(op).getNumElements()) * terms - (has_windows && !WriteWatch::is_available() ? kSecondsPerByteOfWeights * bytes_of(op.getRhs()) : 0);
+    double positions = double(shaped(op).getNumElements()) / double(kernel.getDimSize(dims.getKernelOutputFeatureDimension()));
+    return gain * double(shaped(op).getNumElements()) * terms + (has_windows ? kGainOfWindows * positions * terms : 0) - (has_windows && !WriteWatch::is_available() ? kSecondsPerByteOfWeights * bytes_of(op.getRhs()) : 0);
   }
 
   // Values that are transposed behind, or will be: each is one of the convolutions that it is connected with.
