@@ -1,7 +1,8 @@
-// Pooling and its gradient: reduce_window and select_and_scatter, straight from the specification.
+// Cumulative sums; and straight from the specification select_and_scatter, and those reductions of windows that prepare/windows.h leaves.
 #include <numeric>
 
 #include "cpu/emit/kernels.h"
+#include "cpu/prepare/windows.h"
 
 namespace cresset::cpu {
 
@@ -41,20 +42,6 @@ std::pair<Indices, IR> position(KernelEmitter& k, const WindowDims& w, ArrayRef<
     at.push_back({b.CreateSelect(ok, i, k.i64(0)), 0, 1});
   }
   return {at, inside};
-}
-
-// The dimension along which each element is combined with all before it: cumulative sums and their like.
-std::optional<size_t> scanned(ReduceWindowOp op, const WindowDims& w) {
-  auto shape = shaped(op.getInputs()[0]).getShape();
-  auto ones = [](ArrayRef<int64_t> v) { return llvm::all_of(v, [](int64_t n) { return n == 1; }); };
-  if (shaped(op.getResult(0)).getShape() != shape || !ones(w.stride) || !ones(w.base_dilation) || !ones(w.dilation)) return std::nullopt;
-  std::optional<size_t> result;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (w.size[d] == 1 && w.low[d] == 0) continue;
-    if (result || w.size[d] != shape[d] || w.low[d] != shape[d] - 1) return std::nullopt;
-    result = d;
-  }
-  return result;
 }
 
 // Neighbouring lines that are one vector: of what is in memory or the same across them, and not a constant or another view.
@@ -136,7 +123,7 @@ llvm::Error emit_window(KernelContext& c) {
   size_t rank = input.getRank();
   WindowDims w{SmallVector<int64_t>(op.getWindowDimensions()), or_ones(op.getWindowStrides(), rank), or_ones(op.getBaseDilations(), rank),
                or_ones(op.getWindowDilations(), rank), low_padding(op.getPadding(), rank)};
-  if (auto dim = scanned(op, w)) return emit_scan(c, op, *dim), llvm::Error::success();
+  if (auto dim = scanned_dimension(op)) return emit_scan(c, op, *dim), llvm::Error::success();
   c.kernel.tasks = output.getNumElements();
   c.kernel.cost = double(output.getNumElements()) * product(w.size) * 8;
   k.loop(k.begin(), k.end(), [&](IR task) {

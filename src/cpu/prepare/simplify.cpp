@@ -12,6 +12,7 @@
 #include "cpu/prepare/rewrite.h"
 #include "cpu/prepare/row_gathers.h"
 #include "cpu/prepare/sink_transposes.h"
+#include "cpu/prepare/windows.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
@@ -670,6 +671,7 @@ void simplify(ModuleOp module, bool tiles) {
   add_quantised_convolutions(rules);
   add_sinking_transposes(rules);
   add_moving_reshapes(rules);
+  add_windows(rules);
   rules.add<SplitFullReduction, SplitLeadingReduction>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   RewritePatternSet late(context);
