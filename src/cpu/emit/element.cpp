@@ -406,11 +406,10 @@ IR ElementEmitter::picked(IR from, IR places) {
   auto& b = k_.b;
   const int width = k_.target.avx512() && lanes_ >= 16 ? 16 : 8;
   auto* floats = k_.vector(b.getFloatTy(), width);
-  auto count_of = [](IR v) { return int(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements()); };
   // Lanes [first, first + count), of which nobody asks for those that don't exist.
   auto part = [&](IR v, int first, int count) {
     SmallVector<int> order(count, -1);
-    std::iota(order.begin(), order.begin() + std::min(count, count_of(v) - first), first);
+    std::iota(order.begin(), order.begin() + std::min(count, lanes_of(v) - first), first);
     return b.CreateShuffleVector(v, order);
   };
   // Of two registers, which one instruction of AVX-512 takes, or of `count`, halves of which are chosen from.
@@ -422,7 +421,7 @@ IR ElementEmitter::picked(IR from, IR places) {
     return b.CreateSelect(b.CreateICmpULT(at, half), pick(first, count / 2, at), pick(first + count / 2, count - count / 2, b.CreateSub(at, half)));
   };
   IRs parts;
-  for (int i = 0; i < lanes_; i += width) parts.push_back(pick(0, int(ceil_div(count_of(from), width)), part(places, i, width)));
+  for (int i = 0; i < lanes_; i += width) parts.push_back(pick(0, int(ceil_div(lanes_of(from), width)), part(places, i, width)));
   return b.CreateBitCast(part(k_.concatenate(parts), 0, lanes_), places->getType()->getWithNewType(from->getType()->getScalarType()));
 }
 

@@ -171,7 +171,7 @@ IR KernelEmitter::narrowed(IR v, llvm::Type* to) {
 // A vector whose lanes fill registers of AVX-512, as these.
 static IRs by_sixteens(llvm::IRBuilder<>& b, IR v) {
   IRs parts;
-  for (int at = 0; at < int(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements()); at += 16) {
+  for (int at = 0; at < lanes_of(v); at += 16) {
     llvm::SmallVector<int> part(16);
     std::iota(part.begin(), part.end(), at);
     parts.push_back(b.CreateShuffleVector(v, part));
@@ -203,7 +203,7 @@ IR KernelEmitter::to_memory(mlir::Type t, IR v) {
   if (auto known = narrow_.find(v); known != narrow_.end() && known->second.first == t) return known->second.second;  // rounded already
   if (t.isBF16()) {
     if (auto exact = exact_.find(v); exact != exact_.end()) v = exact->second;
-    int lanes = v->getType()->isVectorTy() ? int(llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements()) : 1;
+    int lanes = lanes_of(v);
     if (target.bf16_dot != Target::Native || lanes % 16 || llvm::isa<llvm::Constant>(v)) return rounded_to_bf16(v);
     return unless(any_denormal(v), converted_to_bf16(v), [&] {
       IR slot = alloca_in_entry(v->getType(), 1);  // LLVM would compute what round() may have, for nobody, ahead of the branch
@@ -271,7 +271,7 @@ IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
 bool KernelEmitter::can_mask(mlir::Type element) const { return target.lanes > 4 && element_bytes(element) >= (target.avx512() ? 2 : 4); }
 
 IR KernelEmitter::mask(IR lanes, mlir::Type t) {
-  int count = int(llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements());
+  int count = lanes_of(lanes);
   if (target.lanes != 8) return b.CreateSExt(lanes, vector(b.getInt32Ty(), count));  // AVX-512 has registers for them
   // LLVM would otherwise keep them in fewer bits and widen them again in every round of a loop; it does not see through the empty instruction.
   auto* type = vector(b.getIntNTy(unsigned(std::max<int64_t>(element_bytes(t), 4)) * 8), count);  // of fewer bits they fill no register
@@ -279,7 +279,7 @@ IR KernelEmitter::mask(IR lanes, mlir::Type t) {
 }
 
 IR KernelEmitter::load_masked(mlir::Type t, IR base, IR first, IR mask) {
-  auto* type = vector(memory_type(t), int(llvm::cast<llvm::FixedVectorType>(mask->getType())->getNumElements()));
+  auto* type = vector(memory_type(t), lanes_of(mask));
   IR from = b.CreateGEP(memory_type(t), base, first), lanes = b.CreateICmpSLT(mask, llvm::Constant::getNullValue(mask->getType()));
   return from_memory(t, b.CreateMaskedLoad(type, from, llvm::Align(element_bytes(t)), lanes, llvm::Constant::getNullValue(type)));
 }
@@ -364,12 +364,12 @@ IR KernelEmitter::sequence(IR first, int lanes, int64_t step) {
 
 IR KernelEmitter::every_second(IR low, IR high, int first) {
   llvm::SmallVector<int> picked;
-  for (unsigned i = 0; i < llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements(); ++i) picked.push_back(first + 2 * int(i));
+  for (int i = 0; i < lanes_of(low); ++i) picked.push_back(first + 2 * i);
   return b.CreateShuffleVector(low, high, picked);
 }
 
 IR KernelEmitter::spread(IR lanes, int64_t step, int64_t part) {
-  int64_t count = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements();
+  int64_t count = lanes_of(lanes);
   llvm::SmallVector<int> picked;
   for (int64_t i = part * count; i < (part + 1) * count; ++i) picked.push_back(int(i % step ? count : i / step));
   return b.CreateShuffleVector(lanes, llvm::Constant::getNullValue(lanes->getType()), picked);
@@ -437,7 +437,7 @@ IR KernelEmitter::call_libm(llvm::StringRef name, llvm::ArrayRef<IR> args) {
                                            llvm::FunctionType::get(scalar, parameters, false));
   if (!type->isVectorTy()) return b.CreateCall(callee, args);
   IR result = llvm::PoisonValue::get(type);
-  for (unsigned i = 0; i < llvm::cast<llvm::FixedVectorType>(type)->getNumElements(); ++i) {
+  for (int i = 0; i < lanes_of(type); ++i) {
     IRs lane;
     for (IR a : args) lane.push_back(b.CreateExtractElement(a, i));
     result = b.CreateInsertElement(result, b.CreateCall(callee, lane), i);

@@ -18,6 +18,10 @@ namespace cresset::cpu {
 using IR = llvm::Value*;
 using IRs = llvm::SmallVector<IR>;
 
+/// Of a vector; 1 of a scalar.
+inline int lanes_of(llvm::Type* t) { return t->isVectorTy() ? int(llvm::cast<llvm::FixedVectorType>(t)->getNumElements()) : 1; }
+inline int lanes_of(IR v) { return lanes_of(v->getType()); }
+
 /// Of an array that is this large not much stays in a core's L2.
 constexpr int64_t kBytesBeyondL2 = 2 << 20;
 /// Of a kernel's arrays that are this large together the caches keep nothing for the next kernel.

@@ -15,7 +15,7 @@ std::array<IR, 4> emit_philox(KernelEmitter& k, IR counters, IR seed) {
   auto& b = k.b;
   auto* type = counters->getType();
   auto all = [&](uint64_t x) -> IR { return llvm::ConstantInt::get(type, x); };
-  auto spread = [&](IR x) { return type->isVectorTy() ? b.CreateVectorSplat(llvm::cast<llvm::FixedVectorType>(type)->getNumElements(), x) : x; };
+  auto spread = [&](IR x) { return type->isVectorTy() ? b.CreateVectorSplat(lanes_of(type), x) : x; };
   auto product = [&](IR x, uint64_t factor) { return b.CreateMul(b.CreateAnd(x, all(0xffffffff)), all(factor)); };
   auto high = [&](IR x) { return b.CreateLShr(x, all(32)); };
   std::array<IR, 4> c{counters, high(counters), all(0), all(0)};

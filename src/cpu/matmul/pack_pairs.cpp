@@ -40,7 +40,7 @@ class PairPacker : Windows {
     b_.CreateAlignedStore(v, b_.CreateInBoundsGEP(b_.getInt32Ty(), panel, k_.add(k_.mul(u, p.width), column)), llvm::Align(4));
   }
   IR interleaved(IR low, IR high) const {
-    int lanes = int(llvm::cast<llvm::FixedVectorType>(low->getType())->getNumElements());
+    int lanes = lanes_of(low);
     SmallVector<int> order;
     for (int i = 0; i < lanes; ++i) order.append({i, lanes + i});
     return b_.CreateBitCast(b_.CreateShuffleVector(low, high, order), k_.vector(b_.getInt32Ty(), lanes));
@@ -75,7 +75,7 @@ class PairPacker : Windows {
   // Of windows that move by two, a pair is where its first element lies, with the neighbour in the place of the second one.
   int64_t spacing(int64_t lanes) const { return reads_runs(lanes) ? g_.axes.back().step : 1; }
   IR bits(IR lanes) const {
-    int64_t count = llvm::cast<llvm::FixedVectorType>(lanes->getType())->getNumElements(), apart = spacing(count);
+    int64_t count = lanes_of(lanes), apart = spacing(count);
     SmallVector<int> order(count * apart, int(count));
     for (int64_t i = 0; i < count; ++i) order[i * apart] = int(i);
     return b_.CreateBitCast(b_.CreateShuffleVector(lanes, llvm::Constant::getNullValue(lanes->getType()), order), b_.getIntNTy(unsigned(count * apart)));

@@ -220,7 +220,7 @@ IR Panels::product(IR a, IR b, IR sum) {
 }
 // By registers as the machine has them: pmaddwd.
 IR Panels::product_of_words(IR a, IR b) {
-  int count = int(llvm::cast<llvm::FixedVectorType>(a->getType())->getNumElements()), most = k_.target.avx512() ? 16 : k_.target.avx2() ? 8 : 4;
+  int count = lanes_of(a), most = k_.target.avx512() ? 16 : k_.target.avx2() ? 8 : 4;
   if (count > most) {
     auto half = [&](IR x, int from) {
       SmallVector<int> order(count / 2);
@@ -234,7 +234,7 @@ IR Panels::product_of_words(IR a, IR b) {
   return b_.CreateIntrinsic(id, {}, {b_.CreateBitCast(a, words), b_.CreateBitCast(b, words)});
 }
 IR Panels::product_of_bytes(IR unsigned_bytes, IR signed_bytes, IR sum) {
-  int count = int(llvm::cast<llvm::FixedVectorType>(sum->getType())->getNumElements());
+  int count = lanes_of(sum);
   auto id = count == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : count == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256 : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
   auto* dot = llvm::Intrinsic::getOrInsertDeclaration(&k_.module, id);
   return b_.CreateCall(dot, {sum, b_.CreateBitCast(unsigned_bytes, dot->getArg(1)->getType()), b_.CreateBitCast(signed_bytes, dot->getArg(2)->getType())});
