@@ -13,6 +13,7 @@
 // RUN: cresset-opt --simplify=tiles=1 %t/chain.mlir | FileCheck %s --check-prefix=CHAIN
 // RUN: cresset-opt --simplify %t/chain.mlir | FileCheck %s --check-prefix=PLANES
 // RUN: cresset-opt --simplify=tiles=1 %t/alone.mlir | FileCheck %s --check-prefix=PLANES
+// RUN: cresset-opt --simplify=tiles=1 %t/few.mlir | FileCheck %s --check-prefix=FEW
 // RUN: cresset-run --assembly --cpu=amx %t/last.mlir | FileCheck %s --check-prefix=LAST
 // EXACT-NOT: too large
 // EXACT-COUNT-7: largest error 0{{$}}
@@ -23,6 +24,9 @@
 // CHAIN-NOT: stablehlo.transpose
 // CHAIN: stablehlo.transpose {{.*}}dims = [0, 3, 1, 2]
 // CHAIN: return
+// Few features, but large windows, which are not packed then.
+// FEW: stablehlo.transpose {{.*}}dims = [0, 2, 3, 1]
+// FEW: stablehlo.transpose {{.*}}dims = [0, 3, 1, 2]
 // PLANES-NOT: stablehlo.transpose
 // PLANES: return
 // LAST: tdpbf16ps
@@ -95,4 +99,9 @@ func.func @main(%x: tensor<2x13x9x64xbf16>, %w: tensor<40x3x3x64xbf16>, %v: tens
   %3 = stablehlo.convolution(%c, %d) dim_numbers = [b, 0, 1, 2, f]x[o, 0, 1, 2, i]->[b, 0, 1, 2, f], window = {pad = [[1, 1], [0, 0], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x5x6x7x32xbf16>, tensor<20x3x2x3x32xbf16>) -> tensor<1x5x5x7x20xbf16>
   %4 = stablehlo.convolution(%p, %q) dim_numbers = [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f], window = {pad = [[1, 0], [0, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x3x1056xbf16>, tensor<16x2x2x1056xbf16>) -> tensor<1x4x3x16xbf16>
   return %0, %1, %2, %3, %4 : tensor<2x7x5x40xbf16>, tensor<2x11x9x48xbf16>, tensor<3x25x24xbf16>, tensor<1x5x5x7x20xbf16>, tensor<1x4x3x16xbf16>
+}
+//--- few.mlir
+func.func @main(%x: tensor<1x64x56x56xbf16>, %w: tensor<64x64x3x3xbf16> {cresset.weight}) -> tensor<1x64x56x56xbf16> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x64x56x56xbf16>, tensor<64x64x3x3xbf16>) -> tensor<1x64x56x56xbf16>
+  return %0 : tensor<1x64x56x56xbf16>
 }
