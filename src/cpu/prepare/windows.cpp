@@ -46,7 +46,7 @@ struct ReduceWindows : OpRewritePattern<ReduceWindowOp> {
   static Value place_by_place(ReduceWindowOp op, Operation* reducer, PatternRewriter& b) {
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
     const size_t rank = size_t(type.getRank());
-    SmallVector<int64_t> low, high, interior, strides, place(rank, 0);
+    SmallVector<int64_t> low, high, interior, strides;
     for (size_t d = 0; d < rank; ++d) {
       low.push_back(low_padding(op, d)), high.push_back(high_padding(op, d));
       interior.push_back(or_one(op.getBaseDilations(), d) - 1), strides.push_back(or_one(op.getWindowStrides(), d));
