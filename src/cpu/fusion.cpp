@@ -343,13 +343,13 @@ class Fuser {
     if (!isa<BlockArgument>(base)) return false;
     return from.isF32() ? to.isBF16() && product_shape(use.fusion->product)->rows <= kMostRows : (from.isBF16() || from.isF16()) && to.isF32();
   }
-  // Whether the kernel computes `op` as part of its user.
   // Whether a kernel reads an array more than once, as one that reduces its rows: then elements that are neighbours elsewhere are better brought together before.
   static bool reads_again(Operation* op, const Fusion& fusion) {
     constexpr int64_t kManyBytes = 32 << 10;
     auto type = shaped(op->getResult(0));
     return type.getNumElements() * element_bytes(type.getElementType()) > kManyBytes && llvm::any_of(fusion.roles, [](auto& r) { return r.second == Fusion::Row && isa<ReduceOp>(r.first); });
   }
+  // Whether the kernel computes `op` as part of its user.
   bool takes_inline(const Use& use, Operation* op) {
     const bool in_operand = makes_operand(*use.fusion, use.user);
     if (makes_operand(*use.fusion, op) && (in_operand || feeds_product(use.user, *use.fusion))) return true;

@@ -10,7 +10,7 @@ Band::Band(KernelEmitter& k, const Geometry& g, IR input, int64_t element_bytes)
 
 bool Band::is_possible() const {
   constexpr int64_t kFewestRows = 10, kMostBytes = 384 * 1024;  // of a tile, as fewer wait for those of B; of what one row of the result sees
-  return g_.axes.size() <= 2 && g_.groups == 1 && g_.window_size() > 1 && g_.in_features % channels() == 0 && rows_of_tile_ >= kFewestRows && rows_.extent(1) * row_bytes() * bands() <= kMostBytes;
+  return g_.axes.size() <= 2 && g_.groups == 1 && g_.window_size() > 1 && rows_of_tile_ >= kFewestRows && rows_.extent(1) * row_bytes() * bands() <= kMostBytes;
 }
 
 // Rows of padded images that so many neighbouring positions see, which may begin and end within a row.

@@ -12,7 +12,7 @@ namespace cresset::cpu {
 /// beyond it.
 class Band {
  public:
-  /// `input` has elements of type g.in_type, or what is converted to it.
+  /// `input` has elements of type g.in_type, or what is converted to it; its features are whole steps of tiles.
   Band(KernelEmitter& k, const Geometry& g, IR input, int64_t element_bytes);
 
   /// Whether rows are long enough for tiles, and short enough for a band to stay in L2.

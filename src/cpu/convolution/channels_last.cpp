@@ -1,6 +1,6 @@
 // Convolution whose channels are neighbours, of bytes or, by tiles, of bf16: C[positions, features] = X[positions, window] · W[window, features]. A row of X, the window of a position, is read where it
-// lies: each row of a window is a run of neighbours in memory. One run is as far behind the one before for all positions if nothing lies in the padding; else, or where tiles want rows packed, a row is
-// copied place after place, zeros for those outside.
+// lies: each row of a window is a run of neighbours in memory. One run is as far behind the one before for all positions if nothing lies in the padding; tiles read
+// them from bands (band.h) or, where these don't pay, from rows that are copied place after place, zeros for those outside.
 #include "cpu/convolution/band.h"
 #include "cpu/convolution/convolution_windows.h"
 #include "cpu/fusion.h"
@@ -58,7 +58,10 @@ class ChannelsLast : Windows {
     Panels panels(k_, spec_);
     if (panels.grid && g_.in_features % panels.tile_depth() == 0) {
       band_.emplace(k_, g_, spec_.a, element_bytes(spec_.a_type));
-      if (band_->is_possible()) return read_in_place();
+      if (band_->is_possible()) {
+        spec_.tiles_in_place = band_->tiles(), spec_.m = band_->positions(), spec_.k_unit = panels.tile_depth();
+        return;
+      }
       band_.reset();
       (g_.in_features > kManySteps * panels.tile_depth() ? spec_.k_run : spec_.k_unit) = g_.in_features;
       spec_.pack_a = [this](const MatmulSpec::RowsOfA& r) { pack(r); };
@@ -67,11 +70,6 @@ class ChannelsLast : Windows {
     } else {
       spec_.k_run = run();
     }
-  }
-
-  void read_in_place() {
-    spec_.tiles_in_place = band_->tiles();
-    spec_.m = band_->positions(), spec_.k_unit = TileRegisters::kBytes / element_bytes(spec_.a_type);
   }
 
   // Neighbours in memory: a row of the window, or one of its places.
