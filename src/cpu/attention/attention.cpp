@@ -160,7 +160,7 @@ void AttentionEmitter::multiply_widths(Panels& p, int64_t width, int64_t rows_at
   k_.loop(k_.i64(0), seen, p.nr, [&](IR n) {
     k_.loop(k_.i64(0), k_.i64(group), p.mr, [&](IR t) {
       IR rows = scratch(rows_at, k_.mul(b_.CreateAdd(m, t), width));
-      if (p.grid) return p.multiply_tiles(p.packed_tiles(rows), scratch(columns_at, k_.mul(n, width)), k_.i64(width), scratch(to, b_.CreateAdd(k_.mul(t, pitch), n)), pitch * 4, b_.getFalse());
+      if (p.grid) return p.multiply_tiles(p.packed_tiles_of_a(rows), scratch(columns_at, k_.mul(n, width)), k_.i64(width), scratch(to, b_.CreateAdd(k_.mul(t, pitch), n)), pitch * 4, b_.getFalse());
       auto element = [&](int64_t i, IR k) { return b_.CreateInBoundsGEP(p.unit, rows, k_.add(k_.mul(k, p.mr), k_.i64(i))); };
       IRs tile = p.multiply(element, scratch(columns_at, k_.mul(n, width)), k_.i64(width), p.zeros());
       for (int64_t i = 0; i < p.mr; ++i)

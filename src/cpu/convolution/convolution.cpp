@@ -107,8 +107,7 @@ class ImplicitProduct {
     spec.any_n = k_.any_size && !features_first();
     spec.a = c_.buffer(op_.getRhs()), spec.b = c_.buffer(op_.getLhs());
     bool pairs = Panels(k_, spec).kind == Panels::PairsOfBf16;
-    constexpr int64_t kLeastSplit = 128;  // features and elements of a window: windows are packed, and split then
-    if (!line && !is_large_window(g_) && std::min(spec.m, spec.k) >= kLeastSplit) spec.float_parts = parts_of_floats(op_.getPrecisionConfig());
+    if (!line && !is_large_window(g_) && std::min(spec.m, spec.k) >= kLeastSplitConvolution) spec.float_parts = parts_of_floats(op_.getPrecisionConfig());
     Windows windows(k_, g_, spec.b, pairs);
     if (line) pack_lines(windows, spec);
     else if (is_large_window(g_)) pack_large_windows(windows, spec);

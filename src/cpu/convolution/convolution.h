@@ -72,6 +72,8 @@ inline constexpr int64_t kFeaturesOfStep = 32, kMostPlacesOfWindow = 64;
 bool is_channels_last(mlir::stablehlo::ConvolutionOp op);
 void emit_channels_last(KernelContext& c, mlir::stablehlo::ConvolutionOp op, const Geometry& g);
 
+/// Features and elements of a window from which on products of f32s are those of parts, by tiles: windows are packed, and split then.
+inline constexpr int64_t kLeastSplitConvolution = 128;
 /// Whether emit_winograd does it, and faster than the implicit product.
 bool is_winograd(const Geometry& g, KernelEmitter& k);
 void emit_winograd(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);

@@ -85,7 +85,8 @@ struct MatmulSpec {
   /// Asks for the memory that `store` will read there, or write; may be absent.
   std::function<void(IR batch, IR m, IR n, bool to_write)> prefetch;
   bool may_use_tiles = true;    ///< of AMX: only for who multiplies through Panels::multiply_tiles()
-  int float_parts = 1;          ///< so many bf16s for these tiles may f32s be split into, 3 or 2: only for who asks Panels::cannot_split() before the sums are used
+  int float_parts = 1;          ///< so many bf16s for these tiles may f32s be split into, 3 or 2: only for who asks Panels::cannot_split() before the sums are used,
+  bool splits_few = false;      ///< and however few rows and terms there are
   /// Arrays of C's size that `store` reads and writes. Several are better walked along whole rows than tile by tile.
   EpilogueStreams streams{1};
   bool by_rows() const { return streams.count > 3; }
@@ -109,6 +110,8 @@ class Panels {
   std::optional<Panels> end() const;
   /// Those that multiply the first columns only of panels as wide as this one's, the narrowest first.
   std::vector<Panels> parts() const;
+  /// With tiles: for 16 columns.
+  Panels one_tile_across() const;
   /// The panels of some columns in turn, of which `last` is the last one of all; n counts from the first column.
   void each(std::optional<Panels>& last, IR columns, const std::function<void(Panels& p, IR n)>& body);
   /// So many columns are computed in order to have n of them.
@@ -184,22 +187,23 @@ class Panels {
   IR row_of_panel(IR k) { return s_.line.window ? k_.mul(b_.CreateUDiv(k, k_.i64(s_.line.window)), s_.line.length(packed, lanes)) : k_.mul(k, packed); }
   /// The sums of rows[i][k] * columns[j][k] over `count` of k, j after j for each i; addresses of what lies in memory along K, in the type of the sums.
   IRs dots(llvm::ArrayRef<IR> rows, llvm::ArrayRef<IR> columns, IR count);
-  /// Where tiles of A begin and how far their rows, parts of elements and the ones of a step along K are from there, in bytes.
-  struct TilesOfA {
+  /// Where tiles of A begin, or of B, and how far their rows, parts of elements and the ones of a step along K are from there, in bytes.
+  struct Tiles {
     IRs tiles;
     int64_t row, part;
     std::function<IR(IR step)> along;
   };
-  TilesOfA packed_tiles(IR panel) const;
+  Tiles packed_tiles_of_a(IR panel) const;
+  Tiles packed_tiles_of_b(IR panel) const;
   /// Rows of bf16 as they lie, zero up to a multiple of 32.
-  TilesOfA rows_as_tiles(IR first, int64_t pitch) const { return tiles_of(first, grid->rows * pitch, pitch, 0, TileRegisters::kBytes); }
+  Tiles rows_as_tiles(IR first, int64_t pitch) const { return tiles_of(first, grid->down, grid->rows * pitch, pitch, 0, TileRegisters::kBytes); }
   /// Where they lie in memory, if nothing packed them.
-  TilesOfA tiles_in_place(IR m, IR k0) const;
-  /// sums (+)= tiles of A · panel; rows of sums lie `pitch` bytes apart.
-  void multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add);
+  Tiles tiles_in_place(IR m, IR k0) const;
+  /// sums (+)= tiles of A · panel of B; rows of sums lie `pitch` bytes apart.
+  void multiply_tiles(const Tiles& a, IR panel, IR count, IR sums, int64_t pitch, IR add);
   /// The same step by step: 32 elements along K. `between` is called behind each product of parts, whose number it gets.
   void begin_tiles(IR sums, int64_t pitch, IR add);
-  void multiply_step(const TilesOfA& a, IR panel, IR step, llvm::function_ref<void(int product)> between);
+  void multiply_step(const Tiles& a, const Tiles& b, IR step, llvm::function_ref<void(int product)> between);
   void end_tiles(IR sums, int64_t pitch);
   IR steps(IR count) { return b_.CreateUDiv(b_.CreateAdd(count, k_.i64(tile_depth() - 1)), k_.i64(tile_depth())); }
   IR whole_steps(IR count) { return b_.CreateUDiv(count, k_.i64(tile_depth())); }
@@ -218,7 +222,15 @@ class Panels {
   bool packs_rows() const { return kind != SplitFloats && !s_.b_unit_k; }
   /// Of SplitFloats: whether numbers that were packed since watch_numbers() are not the sums of their parts, as one is infinite, or all those of A, or of B, are tiny.
   IR cannot_split();
-  void watch_numbers();
+  void watch_numbers() { watch_a(), watch_b(); }
+  /// Either operand's by itself; whether all of its numbers are tiny.
+  void watch_a() { begin_watch(watch_a_); }
+  void watch_b() { begin_watch(watch_b_); }
+  IR a_is_tiny() { return are_tiny(watch_a_); }
+  IR b_is_tiny() { return are_tiny(watch_b_); }
+  /// Of 16 elements and those 16 further along K: the units of each part.
+  IRs split_of_a(IR low, IR high) { return split(low, high, watch_a_); }
+  IRs split_of_b(IR low, IR high) { return split(low, high, watch_b_); }
   /// Makes pairs of a panel of B whose rows are bf16, in place.
   void pair_up(IR panel, IR count);
   /// For AMX the end of a panel of B, if there are tiles.
@@ -228,7 +240,7 @@ class Panels {
 
  private:
   std::optional<Grid> choose_grid() const;
-  TilesOfA tiles_of(IR first, int64_t apart, int64_t row, int64_t part, int64_t step) const;
+  Tiles tiles_of(IR first, int64_t count, int64_t apart, int64_t row, int64_t part, int64_t step) const;
   llvm::Intrinsic::ID product_of_tiles() const;
   bool splits_floats() const;
   bool has_whole_steps() const { return k_.divides(tile_depth(), s_.k) && (s_.k_unit == 1 || s_.k_unit % tile_depth() == 0) && s_.k_run % tile_depth() == 0 && s_.groups != MatmulSpec::Depth; }  ///< and nothing else
@@ -241,6 +253,8 @@ class Panels {
     IR finite = nullptr, bits = nullptr;
   };
   void prepare_to_split();
+  void begin_watch(const Watch& w);
+  IR are_tiny(const Watch& w);
   IRs split(IR low, IR high, const Watch& watch);
   IR some_of(mlir::Type memory, IR base, IR offset, IR count, llvm::function_ref<IR(IR i, int lanes)> load);
   IR some_of_a(IR batch, IR m, IR k, IR count);

@@ -17,7 +17,8 @@ constexpr int64_t kLeastRows = 96, kLeastDepth = 128, kLeastDepthOfStreams = 512
 
 bool Panels::splits_floats() const {
   bool floats = multiplied_as(s_.a_type).isF32() && multiplied_as(s_.b_type).isF32() && type->isFloatTy();
-  return floats && k_.target.tiles && s_.may_use_tiles && s_.float_parts > 1 && std::min(s_.m, s_.n) >= kLeastRows && s_.k >= (s_.by_rows() ? kLeastDepthOfStreams : kLeastDepth);
+  if (!floats || !k_.target.tiles || !s_.may_use_tiles || s_.float_parts == 1) return false;
+  return s_.splits_few || (std::min(s_.m, s_.n) >= kLeastRows && s_.k >= (s_.by_rows() ? kLeastDepthOfStreams : kLeastDepth));
 }
 
 int parts_of_floats(std::optional<ArrayAttr> precision) {
@@ -30,22 +31,22 @@ void Panels::prepare_to_split() {
   parts_of_element = s_.float_parts;
   for (Watch* w : {&watch_a_, &watch_b_}) *w = {k_.alloca_in_entry(k_.vector(b_.getFloatTy(), kUnits), 1), k_.alloca_in_entry(k_.vector(b_.getInt32Ty(), kUnits), 1)};
 }
-void Panels::watch_numbers() {
-  for (const Watch& w : {watch_a_, watch_b_}) {
-    b_.CreateStore(llvm::Constant::getNullValue(k_.vector(b_.getFloatTy(), kUnits)), w.finite);
-    b_.CreateStore(llvm::Constant::getNullValue(k_.vector(b_.getInt32Ty(), kUnits)), w.bits);
-  }
+void Panels::begin_watch(const Watch& w) {
+  b_.CreateStore(llvm::Constant::getNullValue(k_.vector(b_.getFloatTy(), kUnits)), w.finite);
+  b_.CreateStore(llvm::Constant::getNullValue(k_.vector(b_.getInt32Ty(), kUnits)), w.bits);
 }
 IR Panels::cannot_split() {
-  constexpr uint32_t kLeastExponent = 32u << 23;  // 2^-95; a power of two, so that bits of several numbers reach it only if one does
   IR result = b_.getFalse();
   for (const Watch& w : {watch_a_, watch_b_}) {
     IR x = b_.CreateLoad(k_.vector(b_.getFloatTy(), kUnits), w.finite);
-    IR bits = b_.CreateAnd(b_.CreateOrReduce(b_.CreateLoad(k_.vector(b_.getInt32Ty(), kUnits), w.bits)), b_.getInt32(0x7fffffff));
-    IR are_tiny = b_.CreateAnd(b_.CreateICmpNE(bits, b_.getInt32(0)), b_.CreateICmpULT(bits, b_.getInt32(kLeastExponent)));
-    result = b_.CreateOr(result, b_.CreateOr(b_.CreateOrReduce(b_.CreateFCmpUNO(x, x)), are_tiny));
+    result = b_.CreateOr(result, b_.CreateOr(b_.CreateOrReduce(b_.CreateFCmpUNO(x, x)), are_tiny(w)));
   }
   return result;
+}
+IR Panels::are_tiny(const Watch& w) {
+  constexpr uint32_t kLeastExponent = 32u << 23;  // 2^-95; a power of two, so that bits of several numbers reach it only if one does
+  IR bits = b_.CreateAnd(b_.CreateOrReduce(b_.CreateLoad(k_.vector(b_.getInt32Ty(), kUnits), w.bits)), b_.getInt32(0x7fffffff));
+  return b_.CreateAnd(b_.CreateICmpNE(bits, b_.getInt32(0)), b_.CreateICmpULT(bits, b_.getInt32(kLeastExponent)));
 }
 
 // The units of elements and of those 16 further on, for each part. Each takes the upper half of what is left, of two parts the nearest number that has no lower half: of three none is rounded.
@@ -100,7 +101,7 @@ void Panels::split_a(IR batch, IR m, IR k0, IR count, IR panel) {
   IR whole = whole_steps(count), last = b_.CreateURem(count, k_.i64(tile_depth()));
   auto element = [&](IR step, int64_t i) { return k_.add(k0, k_.add(k_.mul(step, tile_depth()), k_.i64(i))); };
   auto put_row = [&](IR step, IR i, IR low, IR high) {
-    for (auto [part, units] : llvm::enumerate(split(low, high, watch_a_))) put(units, place_in_tiles(panel, step, i, int64_t(part)), k_.i64(0));
+    for (auto [part, units] : llvm::enumerate(split_of_a(low, high))) put(units, place_in_tiles(panel, step, i, int64_t(part)), k_.i64(0));
   };
   // Of the elements from a step on there are `count`.
   auto row = [&](IR step, IR i, IR count) {
@@ -139,7 +140,7 @@ void Panels::split_a(IR batch, IR m, IR k0, IR count, IR panel) {
 
 // The v-th 16 columns of rows u and u + 16 of a step.
 void Panels::put_split_row(IR panel, IR step, IR u, IR v, IR low, IR high) {
-  for (auto [part, units] : llvm::enumerate(split(low, high, watch_b_))) {
+  for (auto [part, units] : llvm::enumerate(split_of_b(low, high))) {
     IR place = k_.add(k_.mul(k_.add(k_.mul(step, parts_of_element), k_.i64(int64_t(part))), kUnits), u);
     put(units, panel, k_.add(k_.mul(place, nr), k_.mul(v, kUnits)));
   }

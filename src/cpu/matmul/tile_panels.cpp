@@ -29,18 +29,22 @@ llvm::Intrinsic::ID Panels::product_of_tiles() const {
   return is_unsigned(s_.b_type) ? x86_tdpbsud : x86_tdpbssd;
 }
 
-Panels::TilesOfA Panels::packed_tiles(IR panel) const {
+Panels::Tiles Panels::packed_tiles_of_a(IR panel) const {
   const int64_t tile = grid->rows * TileRegisters::kBytes, part = grid->down * tile;
-  return tiles_of(panel, tile, TileRegisters::kBytes, part, part * parts_of_element);
+  return tiles_of(panel, grid->down, tile, TileRegisters::kBytes, part, part * parts_of_element);
 }
-Panels::TilesOfA Panels::tiles_of(IR first, int64_t apart, int64_t row, int64_t part, int64_t step) const {
-  TilesOfA result{{}, row, part, [this, step](IR i) { return k_.mul(i, step); }};
-  for (int64_t i = 0; i < grid->down; ++i) result.tiles.push_back(b_.CreateInBoundsGEP(b_.getInt8Ty(), first, k_.i64(i * apart)));
+Panels::Tiles Panels::packed_tiles_of_b(IR panel) const {
+  const int64_t part = TileRegisters::kRows * nr * 4;
+  return tiles_of(panel, grid->across, TileRegisters::kBytes, nr * 4, part, part * parts_of_element);
+}
+Panels::Tiles Panels::tiles_of(IR first, int64_t count, int64_t apart, int64_t row, int64_t part, int64_t step) const {
+  Tiles result{{}, row, part, [this, step](IR i) { return k_.mul(i, step); }};
+  for (int64_t i = 0; i < count; ++i) result.tiles.push_back(b_.CreateInBoundsGEP(b_.getInt8Ty(), first, k_.i64(i * apart)));
   return result;
 }
-Panels::TilesOfA Panels::tiles_in_place(IR m, IR k0) const {
+Panels::Tiles Panels::tiles_in_place(IR m, IR k0) const {
   const auto& a = s_.tiles_in_place;
-  TilesOfA result{{}, a.pitch, 0, [this, k0](IR step) { return s_.tiles_in_place.along(b_.CreateAdd(k0, k_.mul(step, tile_depth()))); }};
+  Tiles result{{}, a.pitch, 0, [this, k0](IR step) { return s_.tiles_in_place.along(b_.CreateAdd(k0, k_.mul(step, tile_depth()))); }};
   for (int64_t i = 0; i < grid->down; ++i) {
     IR first = k_.add(m, k_.i64(i * a.rows));
     result.tiles.push_back(a.first(s_.divides_rows(mr) ? first : k_.min(first, k_.i64(s_.m - a.rows))));
@@ -50,6 +54,12 @@ Panels::TilesOfA Panels::tiles_in_place(IR m, IR k0) const {
 // Row i of the panel, of one part of one step along K.
 IR Panels::place_in_tiles(IR panel, IR step, IR i, int64_t part) {
   return b_.CreateInBoundsGEP(unit, panel, k_.mul(k_.add(k_.mul(k_.add(k_.mul(step, parts_of_element), k_.i64(part)), mr), i), TileRegisters::kRows));
+}
+
+Panels Panels::one_tile_across() const {
+  Panels result = *this;
+  result.grid->across = 1, result.nr = TileRegisters::kRows, result.vectors = int(result.nr / lanes);
+  return result;
 }
 
 // The parts of A and of B that are multiplied with each other, in an order in which one of them stays in its registers. Of the nine products of three parts of two numbers three are smaller than what
@@ -75,15 +85,14 @@ void Panels::begin_tiles(IR sums, int64_t pitch, IR add) {
 void Panels::end_tiles(IR sums, int64_t pitch) {
   each_sum(sums, pitch, [&](int tile, IR address) { registers->store(tile, address, pitch); });
 }
-void Panels::multiply_step(const TilesOfA& a, IR panel, IR step, llvm::function_ref<void(int product)> between) {
+void Panels::multiply_step(const Tiles& a, const Tiles& b, IR step, llvm::function_ref<void(int product)> between) {
   using T = TileRegisters;
-  auto bytes = [&](IR base, IR at) { return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, at); };
-  const int64_t part_of_b = T::kRows * nr * 4;
-  IR along = a.along(step);
-  auto load_left = [&](int64_t i, int part) { registers->load(int(T::kLeft + i % 2), bytes(a.tiles[i], k_.add(along, k_.i64(part * a.part))), a.row); };
-  auto load_right = [&](int64_t j, int part) {
-    registers->load(int(T::kRight + j % 2), bytes(panel, k_.add(k_.mul(step, part_of_b * parts_of_element), k_.i64(part * part_of_b + j * T::kBytes))), nr * 4);
+  auto load = [&](int first, const Tiles& tiles, IR along, int64_t i, int part) {
+    registers->load(int(first + i % 2), b_.CreateInBoundsGEP(b_.getInt8Ty(), tiles.tiles[i], k_.add(along, k_.i64(part * tiles.part))), tiles.row);
   };
+  IR along_a = a.along(step), along_b = b.along(step);
+  auto load_left = [&](int64_t i, int part) { load(T::kLeft, a, along_a, i, part); };
+  auto load_right = [&](int64_t j, int part) { load(T::kRight, b, along_b, j, part); };
   const bool left_stays = grid->down <= 2, right_stays = grid->across <= 2;  // in its registers
   int left = -1, right = -1;                                                 // the parts that they hold
   for (auto [product, parts] : llvm::enumerate(products_of_parts(parts_of_element))) {
@@ -99,9 +108,10 @@ void Panels::multiply_step(const TilesOfA& a, IR panel, IR step, llvm::function_
     between(int(product));
   }
 }
-void Panels::multiply_tiles(const TilesOfA& a, IR panel, IR count, IR sums, int64_t pitch, IR add) {
+void Panels::multiply_tiles(const Tiles& a, IR panel, IR count, IR sums, int64_t pitch, IR add) {
+  auto b = packed_tiles_of_b(panel);
   begin_tiles(sums, pitch, add);
-  k_.loop(k_.i64(0), steps(count), [&](IR step) { multiply_step(a, panel, step, [](int) {}); });
+  k_.loop(k_.i64(0), steps(count), [&](IR step) { multiply_step(a, b, step, [](int) {}); });
   end_tiles(sums, pitch);
 }
 

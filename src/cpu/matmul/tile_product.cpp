@@ -175,8 +175,9 @@ class TileProduct : public BlockedProduct {
     });
   }
   void multiply(const Block& at, IR m, IR n, IR tiles, const Panel& next) {
-    auto a = in_place() ? p_.tiles_in_place(b_.CreateAdd(at.m0, m), at.k0) : p_.packed_tiles(panel_a(m));
-    IR panel = panel_b(at, n), packs = b_.getFalse(), vector = nullptr, tile = nullptr;
+    auto a = in_place() ? p_.tiles_in_place(b_.CreateAdd(at.m0, m), at.k0) : p_.packed_tiles_of_a(panel_a(m));
+    auto b = p_.packed_tiles_of_b(panel_b(at, n));
+    IR packs = b_.getFalse(), vector = nullptr, tile = nullptr;
     if (packs_ahead()) {  // each share of the panel by the last one of as many tiles, at the same step
       tile = b_.CreateUDiv(m, k_.i64(mr_));
       IR begin = k_.mul(tile, vectors());
@@ -184,12 +185,12 @@ class TileProduct : public BlockedProduct {
       packs = b_.CreateAnd(next.exists, b_.CreateICmpNE(vector, b_.CreateUDiv(k_.add(begin, k_.i64(vectors())), tiles)));
     }
     k_.loop(k_.i64(0), p_.steps(at.k), [&](IR step) {
-      auto plainly = [&] { p_.multiply_step(a, panel, step, [](int) {}); };
+      auto plainly = [&] { p_.multiply_step(a, b, step, [](int) {}); };
       auto packing = [&] {
         Panels::PanelOfB target{at.batch, b_.CreateAdd(at.n0, next.n), next.k0, k_.i64(nr_), kept_or(BlockedProduct::panel_b(at, k_.add(n, k_.i64(nr_)), false), b_.CreateAdd(at.n0, next.n), next.k0)};
         auto pieces = p_.pieces_of_b(target, step, vector);
         const int count = int(pieces.size()), products = p_.products_of_step();
-        p_.multiply_step(a, panel, step, [&](int product) {
+        p_.multiply_step(a, b, step, [&](int product) {
           for (int i = product * count / products; i < (product + 1) * count / products; ++i) pieces[i]();
         });
       };
