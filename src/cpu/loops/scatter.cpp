@@ -9,6 +9,7 @@ using namespace mlir::stablehlo;
 namespace {
 
 constexpr int64_t kSmallestShare = 32;  // elements of a window; each task goes through all indices
+constexpr int64_t kMostParts = 16, kLine = 16;  // of a batching dimension; elements of a line of memory
 
 class ScatterEmitter {
  public:
@@ -24,39 +25,51 @@ class ScatterEmitter {
     for (int64_t d = 0; d < rank; ++d)
       if (!llvm::is_contained(dims_.getInsertedWindowDims(), d) && !llvm::is_contained(dims_.getInputBatchingDims(), d)) windowed_.push_back(d);
     whole_rows_ = updates_whole_rows(op_);
-    side_by_side_ = !dims_.getInputBatchingDims().empty() && dims_.getInputBatchingDims()[0] == 0 && dims_.getScatterIndicesBatchingDims()[0] == 0 && dims_.getIndexVectorDim() != 0 && rank > 1;
+    if (!dims_.getInputBatchingDims().empty() && rank > 1) {
+      const int64_t d = dims_.getInputBatchingDims()[0], of_batch = batch_dimension(dims_.getScatterIndicesBatchingDims()[0]), size = input_[d];
+      side_ = {d, of_batch, d == 0 ? 1 : std::min(size, round_up(ceil_div(size, kMostParts), kLine))};
+    }
     whole_slices_ = !window_.empty() && llvm::all_of(llvm::zip(windowed_, window_), [&](auto d) { return std::get<1>(d) == input_[std::get<0>(d)] && !is_indexed(std::get<0>(d)); });
-    if (!side_by_side_ && whole_slices_) shares_ = std::clamp<int64_t>(product(window_) / kSmallestShare, 1, 8);
+    if (!side_ && whole_slices_) shares_ = std::clamp<int64_t>(product(window_) / kSmallestShare, 1, 8);
     by_ranges_ = shares_ > 1 && llvm::is_contained(dims_.getInsertedWindowDims(), 0) && is_indexed(0) && product(input_) > 2 * product(update.getShape());
-    c_.kernel.tasks = side_by_side_ ? input_[0] : shares_;
+    c_.kernel.tasks = side_ ? ceil_div(input_[side_->input], side_->part) : shares_;
     double updates = 8.0 * product(update.getShape());
     c_.kernel.cost = c_.fusion.in_place ? updates : 4.0 * product(input_) + (c_.kernel.tasks > 1 ? updates : 0);
   }
 
   void run() {
     SmallVector<int64_t> batch = batch_;
-    if (side_by_side_) batch.front() = 1;
+    if (side_) batch[side_->batch] = side_->part;
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       if (!c_.fusion.in_place) copy_input(task);
       k_.loop(k_.i64(0), k_.i64(product(batch)), [&](IR which) {
         Indices at = delinearise(k_, batch, which);
-        if (side_by_side_) at.front() = {task, 0, 1};
-        IRs start = window_start(at);
-        auto each = [&] { in_window(task, [&](const Indices& position, int lanes) { update(at, start, position, lanes); }); };
-        if (!whole_slices_) return each();
-        Indices first;
-        for (IR i : start) first.push_back({i, 0, 1});
-        IR ours = is_inside(first);
-        if (by_ranges_) {
-          auto [begin, end] = share(task, input_[0], 1);
-          ours = b_.CreateAnd(ours, b_.CreateAnd(b_.CreateICmpSGE(start[0], begin), b_.CreateICmpSLT(start[0], end)));
-        }
-        k_.when(ours, each);
+        if (!side_) return update_window(task, at);
+        Index& beside = at[side_->batch];
+        beside = {k_.add(k_.mul(task, side_->part), beside.base), 0, 1};
+        if (input_[side_->input] % side_->part == 0) return update_window(task, at);
+        k_.when(b_.CreateICmpSLT(beside.base, k_.i64(input_[side_->input])), [&] { update_window(task, at); });
       });
     });
   }
 
  private:
+  void update_window(IR task, const Indices& at) {
+    IRs start = window_start(at);
+    auto each = [&] { in_window(task, [&](const Indices& position, int lanes) { update(at, start, position, lanes); }); };
+    if (!whole_slices_) return each();
+    Indices first;
+    for (IR i : start) first.push_back({i, 0, 1});
+    IR ours = is_inside(first);
+    if (by_ranges_) {
+      auto [begin, end] = share(task, input_[0], 1);
+      ours = b_.CreateAnd(ours, b_.CreateAnd(b_.CreateICmpSGE(start[0], begin), b_.CreateICmpSLT(start[0], end)));
+    }
+    k_.when(ours, each);
+  }
+
+  // Of batch_ the one that is this dimension of the indices.
+  int64_t batch_dimension(int64_t of_indices) { return of_indices - (of_indices > dims_.getIndexVectorDim()); }
   // Whether the indices say where the window begins along this dimension of the input.
   bool is_indexed(int64_t d) { return llvm::is_contained(dims_.getScatterDimsToOperandDims(), d); }
 
@@ -103,18 +116,24 @@ class ScatterEmitter {
       });
       return;
     }
-    int64_t elements = product(input_);
-    IR begin = k_.i64(0), count = k_.i64(side_by_side_ ? elements / input_[0] : elements);
-    if (by_ranges_) {
-      auto [first, last] = share(task, input_[0], 1);
-      begin = k_.mul(first, elements / input_[0]), count = b_.CreateSub(k_.mul(last, elements / input_[0]), begin);
+    // Rows of neighbours: all elements, a range of slices or, for each place before that dimension, the task's part of what is side by side.
+    auto row = [&](IR begin, IR count) {
+      const bool from_0 = isa<llvm::ConstantInt>(begin);
+      k_.along(count, k_.target.lanes, [&](IR i, int lanes) {
+        Indices at(input_.size(), constant_index(k_, 0));
+        if (!at.empty()) at.back() = {k_.add(begin, i), lanes > 1 ? 1 : 0, from_0 ? lanes : 1};
+        copy(at, lanes);
+      });
+    };
+    if (side_) {
+      const int64_t size = input_[side_->input], slice = product(input_.drop_front(side_->input + 1));
+      IR first = k_.mul(task, side_->part), count = k_.mul(k_.part(size, side_->part, first), slice);
+      return k_.loop(k_.i64(0), k_.i64(product(input_.take_front(side_->input))), [&](IR place) { row(k_.mul(k_.add(k_.mul(place, size), first), slice), count); });
     }
-    k_.along(count, k_.target.lanes, [&](IR i, int lanes) {
-      Indices at(input_.size(), constant_index(k_, 0));
-      if (!at.empty()) at.back() = {k_.add(begin, i), lanes > 1 ? 1 : 0, by_ranges_ ? 1 : lanes};
-      if (side_by_side_) at.front() = {task, 0, 1};
-      copy(at, lanes);
-    });
+    const int64_t slice = input_.empty() ? 1 : product(input_.drop_front());
+    if (!by_ranges_) return row(k_.i64(0), k_.i64(product(input_)));
+    auto [first, last] = share(task, input_[0], 1);
+    row(k_.mul(first, slice), k_.mul(b_.CreateSub(last, first), slice));
   }
 
   // Where the window of this update begins in the input, for each input dimension.
@@ -128,7 +147,7 @@ class ScatterEmitter {
       IR v = c_.elements(1).emit(indices, at);
       start[d] = element(indices).isUnsignedInteger() ? b_.CreateZExtOrTrunc(v, b_.getInt64Ty()) : b_.CreateSExtOrTrunc(v, b_.getInt64Ty());
     }
-    for (auto [d, from] : llvm::zip(dims_.getInputBatchingDims(), dims_.getScatterIndicesBatchingDims())) start[d] = batch[from - (from > vector_dim)].base;
+    for (auto [d, from] : llvm::zip(dims_.getInputBatchingDims(), dims_.getScatterIndicesBatchingDims())) start[d] = batch[batch_dimension(from)].base;
     return start;
   }
 
@@ -170,7 +189,11 @@ class ScatterEmitter {
   SmallVector<int64_t> batch_dims_, window_dims_;      // these dimensions of it
   SmallVector<int64_t> windowed_;                      // the input's dimension for each of the window
   bool whole_rows_ = false;                            // a row of the window is one of the input: updated in vectors
-  bool side_by_side_ = false;                          // each task has its own part of the input
+  struct Side {
+    int64_t input, batch;  // a batching dimension, and which one of batch_ it is
+    int64_t part;          // of it, of a task
+  };
+  std::optional<Side> side_;                           // each task has its own part of the input
   bool whole_slices_ = false;                          // the window is all of the input but where the indices say
   int64_t shares_ = 1;                                 // of such a window, one for each task
   bool by_ranges_ = false;                             // or of the input's slices, where copying them is most of the work: what is side by side belongs to one task
