@@ -18,7 +18,7 @@ MatmulSpec product_of(const Geometry& g, bool any_size) {
   return spec;
 }
 
-constexpr int64_t kInL2 = 900'000;  // bytes of transformed tiles that stay there
+constexpr int64_t kInL2 = 900'000;  // bytes of transformed tiles that stay there, beside kernels and products
 constexpr int64_t kPanels = 4;      // of kernels, that meet tiles together if these don't
 
 int64_t round_plane(const Geometry& g, int64_t tiles) { return g.planes().window > 1 ? round_up(tiles, kLanes) : tiles; }
@@ -73,12 +73,12 @@ class TileWinograd : public WinogradEmitter {
     const float large = 0x1p100f;
     IR place = scales_[operand], one = llvm::ConstantFP::get(b_.getFloatTy(), 1);
     b_.CreateStore(one, place);
+    operand ? p_.watch_b() : p_.watch_a();
     k_.loop(k_.i64(0), k_.i64(2), [&](IR turn) {
       IR is_first = b_.CreateICmpEQ(turn, k_.i64(0)), is_tiny = operand ? p_.b_is_tiny() : p_.a_is_tiny();
       k_.when(b_.CreateOr(is_first, is_tiny), [&] {
         IR scale = b_.CreateSelect(is_first, one, llvm::ConstantFP::get(b_.getFloatTy(), large));
         b_.CreateStore(b_.CreateSelect(is_first, one, llvm::ConstantFP::get(b_.getFloatTy(), 1 / large)), place);
-        operand ? p_.watch_b() : p_.watch_a();
         split(k_.splat(scale, kLanes));
       });
     });
