@@ -69,9 +69,7 @@ class WinogradEmitter {
   virtual IR plane_pitch() { return plane_tiles_; }
 
   bool shares_planes() const { return depth_.window > 1; }
-  /// Of a task with all rows: of its outputs, and of the planes of the input besides; with what vectors have beyond the last row of tiles.
-  int64_t tiles() const { return shares_.planes * shares_.rows * shares_.tile_columns; }
-  int64_t tiles_of_halo() const { return (depth_.extent(shares_.planes) - shares_.planes) * shares_.rows * shares_.tile_columns; }
+  /// With what vectors have beyond the last row of tiles.
   int64_t with_last_row(int64_t tiles) const { return tiles + round_up(shares_.tile_columns, lanes_) - shares_.tile_columns; }
   /// Rows of a panel spread over all sets of the L1 cache, and so do the places, which are written together.
   static int64_t pitch(int64_t tiles) { return kLine * (ceil_div(tiles, kLine) | 1); }
@@ -91,6 +89,8 @@ class WinogradEmitter {
   /// A square of vectors, of which `apply` transforms the columns, then the rows.
   using Line = std::function<IRs(llvm::ArrayRef<IR>)>;
   static std::vector<IRs> both_ways(const std::vector<IRs>& square, const Line& apply);
+  /// The outputs above or below, or on the left or on the right, of the first or the last three of four products.
+  IR output(IR a, IR b, IR c, bool is_second) { return is_second ? minus(minus(a, b), c) : plus(plus(a, b), c); }
   IR scratch(int64_t at, IR index) { return k_.in_scratch(b_.getFloatTy(), at, index); }
   IR read(IR address, int64_t lanes) { return b_.CreateAlignedLoad(k_.vector(b_.getFloatTy(), int(lanes)), address, llvm::Align(4)); }
   void write(IR v, IR address) { b_.CreateAlignedStore(v, address, llvm::Align(4)); }

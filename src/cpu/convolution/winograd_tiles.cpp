@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "cpu/convolution/winograd.h"
-#include "llvm/IR/Intrinsics.h"
 
 namespace cresset::cpu {
 
@@ -22,9 +21,9 @@ constexpr int64_t kInL2 = 900'000;  // bytes of transformed tiles that stay ther
 constexpr int64_t kPanels = 4;      // of kernels, that meet tiles together if these don't
 
 int64_t round_plane(const Geometry& g, int64_t tiles) { return g.planes().window > 1 ? round_up(tiles, kLanes) : tiles; }
-int64_t input_bytes(const Geometry& g, const Panels& panels, int64_t planes, int64_t tiles) {
-  return 16 * g.planes().extent(planes) * round_plane(g, tiles) * round_up(g.in_features, panels.tile_depth()) * 2 * panels.parts_of_element;
-}
+// Tiles and channels of the input, and the bytes of all that these become.
+int64_t inputs_of(const Geometry& g, const Panels& panels, int64_t planes, int64_t tiles) { return g.planes().extent(planes) * round_plane(g, tiles) * round_up(g.in_features, panels.tile_depth()); }
+int64_t bytes_of(int64_t inputs, const Panels& panels) { return 16 * inputs * 2 * panels.parts_of_element; }
 
 // Measured on an Emerald Rapids, relative to vectors there.
 WinogradShares shares_of(const Geometry& g, const Panels& panels) {
@@ -34,7 +33,7 @@ WinogradShares shares_of(const Geometry& g, const Panels& panels) {
   const Axis depth = g.planes();
   const int64_t channels = round_up(g.in_features, panels.tile_depth());
   return WinogradShares(g, panels.mr, [&](const WinogradTask& t) {
-    const int64_t n = t.planes * round_plane(g, t.tiles), inputs = depth.extent(t.planes) * round_plane(g, t.tiles) * channels, bytes = input_bytes(g, panels, t.planes, t.tiles);
+    const int64_t n = t.planes * round_plane(g, t.tiles), inputs = inputs_of(g, panels, t.planes, t.tiles), bytes = bytes_of(inputs, panels);
     if (bytes > kLargestScratch && t.planes * t.tiles > ceil_div(g.columns().out, 2)) return std::numeric_limits<double>::infinity();
     const bool is_large = bytes > kInL2;
     const double times = is_large ? double(ceil_div(t.features, kPanels * panels.mr)) : 0, kernel = winograd_kernel_cost(g, kKernel + (is_large ? kKernelBeyondL2 : 0), kFromMemory);
@@ -46,12 +45,11 @@ WinogradShares shares_of(const Geometry& g, const Panels& panels) {
 class TileWinograd : public WinogradEmitter {
  public:
   TileWinograd(const Arguments& a, const WinogradShares& shares, const Panels& panels)
-      : WinogradEmitter(a, shares, 2 * shares.tile_columns <= kLanes ? kLanes / 2 : kLanes, panels.mr * (input_bytes(a.g, panels, shares.planes, shares.rows * shares.tile_columns) > kInL2 ? kPanels : 1)), p_(panels), steps_(ceil_div(g_.in_features, p_.tile_depth())) {}
+      : WinogradEmitter(a, shares, 2 * shares.tile_columns <= kLanes ? kLanes / 2 : kLanes, panels.mr * (bytes_of(inputs_of(a.g, panels, shares.planes, shares.rows * shares.tile_columns), panels) > kInL2 ? kPanels : 1)), p_(panels), steps_(ceil_div(g_.in_features, p_.tile_depth())) {}
 
  private:
   void begin() override {
-    const int64_t plane = round_up(shares_.rows * shares_.tile_columns, kLanes), overhang = with_last_row(plane) - plane;
-    const int64_t inputs = depth_.extent(shares_.planes) * plane, sums = shares_.planes * plane;
+    const int64_t overhang = with_last_row(plane()) - plane(), inputs = depth_.extent(shares_.planes) * plane(), sums = shares_.planes * plane();
     tiles_pitch_ = pitch(sums + overhang), pair_pitch_ = pitch(inputs + overhang);
     products_pitch_ = features_ * tiles_pitch_ + kLine;
     inputs_place_ = inputs * steps_ * p_.units_of_step() + kLine;
@@ -86,7 +84,8 @@ class TileWinograd : public WinogradEmitter {
   IR times(IR x, IR y) { return b_.CreateFMul(x, y); }
 
   // Whole tiles of B, that planes may be seen from other ones.
-  IR plane_pitch() override { return k_.i64(round_up(shares_.rows * shares_.tile_columns, kLanes)); }
+  int64_t plane() const { return round_up(shares_.rows * shares_.tile_columns, kLanes); }
+  IR plane_pitch() override { return k_.i64(plane()); }
 
   // inputs[place][plane][tile / 16][step][part][unit][tile % 16]: each tile of B is a piece of memory. The two channels of a unit are transformed as f32s, which lie in pair[half][place][plane][tile], and split.
   void take_tiles(IR group) override {
@@ -124,9 +123,7 @@ class TileWinograd : public WinogradEmitter {
   Panels::Tiles input_tiles(const Panels& p, IR place, IR tile) {
     constexpr int64_t kTile = TileRegisters::kRows * TileRegisters::kBytes;
     const int64_t step = kTile * p.parts_of_element;
-    Panels::Tiles result{{}, TileRegisters::kBytes, kTile, [this, step](IR i) { return k_.mul(i, step); }};
-    for (int64_t j = 0; j < p.grid->across; ++j) result.tiles.push_back(place_in_inputs(place, k_.add(tile, k_.i64(j * kLanes)), k_.i64(0), 0, k_.i64(0)));
-    return result;
+    return p.tiles_of(place_in_inputs(place, tile, k_.i64(0), 0, k_.i64(0)), p.grid->across, steps_ * step, TileRegisters::kBytes, kTile, step);
   }
 
   // kernels[place][plane of the window] are panels of A. Lanes are channels; those beyond the last one repeat it, as they meet zeros.
@@ -193,9 +190,9 @@ class TileWinograd : public WinogradEmitter {
       for (int64_t x = 0; x < kSide; ++x) row.push_back(read(product(k_.i64(y * kSide + x), i, tile), lanes_));
     }
     IRs m;
-    for (int64_t x = 0; x < kSide; ++x) m.push_back(below ? minus(minus(rows[0][x], rows[1][x]), rows[2][x]) : plus(plus(rows[0][x], rows[1][x]), rows[2][x]));
+    for (int64_t x = 0; x < kSide; ++x) m.push_back(output(rows[0][x], rows[1][x], rows[2][x], below));
     IR back = k_.splat(times(b_.CreateLoad(b_.getFloatTy(), scales_[0]), b_.CreateLoad(b_.getFloatTy(), scales_[1])), lanes_);
-    return {times(plus(plus(m[0], m[1]), m[2]), back), times(minus(minus(m[1], m[2]), m[3]), back)};
+    return {times(output(m[0], m[1], m[2], false), back), times(output(m[1], m[2], m[3], true), back)};
   }
 
   Panels p_;

@@ -54,6 +54,9 @@ class VectorWinograd : public WinogradEmitter {
   }
 
  private:
+  // Of a task with all rows: of its outputs, and of the planes of the input besides.
+  int64_t tiles() const { return shares_.planes * shares_.rows * shares_.tile_columns; }
+  int64_t tiles_of_halo() const { return (depth_.extent(shares_.planes) - shares_.planes) * shares_.rows * shares_.tile_columns; }
   void begin() override {
     const int64_t most = std::max(p_.computed(tiles()), with_last_row(tiles()));
     tiles_pitch_ = pitch(most), inputs_pitch_ = pitch(tiles_of_halo() + most);
@@ -121,7 +124,7 @@ class VectorWinograd : public WinogradEmitter {
         std::vector<IRs> square(kSide);
         for (int64_t place = 0; place < kPlaces; ++place)
           square[place / kSide].push_back(read(scratch(products_, k_.add(k_.add(k_.mul(i, p.nr), k_.i64(place * features_ * p.nr)), column)), p.lanes));
-        square = both_ways(square, [&](ArrayRef<IR> m) { return IRs{plus(plus(m[0], m[1]), m[2]), minus(minus(m[1], m[2]), m[3])}; });
+        square = both_ways(square, [&](ArrayRef<IR> m) { return IRs{output(m[0], m[1], m[2], false), output(m[1], m[2], m[3], true)}; });
         for (int64_t quarter = 0; quarter < 4; ++quarter) write(square[quarter / 2][quarter % 2], quarters(i, quarter, k_.add(tile, column)));
       });
     });

@@ -193,6 +193,8 @@ class Panels {
     int64_t row, part;
     std::function<IR(IR step)> along;
   };
+  /// `count` of them, so many bytes `apart`.
+  Tiles tiles_of(IR first, int64_t count, int64_t apart, int64_t row, int64_t part, int64_t step) const;
   Tiles packed_tiles_of_a(IR panel) const;
   Tiles packed_tiles_of_b(IR panel) const;
   /// Rows of bf16 as they lie, zero up to a multiple of 32.
@@ -240,7 +242,6 @@ class Panels {
 
  private:
   std::optional<Grid> choose_grid() const;
-  Tiles tiles_of(IR first, int64_t count, int64_t apart, int64_t row, int64_t part, int64_t step) const;
   llvm::Intrinsic::ID product_of_tiles() const;
   bool splits_floats() const;
   bool has_whole_steps() const { return k_.divides(tile_depth(), s_.k) && (s_.k_unit == 1 || s_.k_unit % tile_depth() == 0) && s_.k_run % tile_depth() == 0 && s_.groups != MatmulSpec::Depth; }  ///< and nothing else
