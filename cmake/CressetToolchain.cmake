@@ -15,9 +15,15 @@ endif()
 add_link_options(-Wl,--build-id)
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
-# -fpch-preprocess lets ccache see through precompiled headers.
-add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-comment -Wno-attributes -fpch-preprocess
-                    -fno-semantic-interposition)
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-comment -Wno-attributes -fno-semantic-interposition)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # Its standard library's own, of gcc 12's std::stable_sort.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>)
+  # Lets ccache see through precompiled headers, as gcc's does.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+else()
+  add_compile_options(-fpch-preprocess)
+endif()
 
 find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})

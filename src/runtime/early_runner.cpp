@@ -9,6 +9,8 @@
 #include <immintrin.h>
 #endif
 
+#include "runtime/openmp.h"
+
 namespace cresset {
 namespace {
 
@@ -23,8 +25,7 @@ void pause() {
 // A thread of OpenMP's team spins for some 10 ms after each parallel region, on the core that this thread would work on. libgomp spins for 1000 rounds only, some 40 us, in a
 // process that has more of OpenMP's threads than there are processors: the one that this region leaves behind, asleep, makes it so.
 void shorten_spinning() {
-#pragma omp parallel num_threads(2)
-  { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  on_each_of_team(2, [](void*) {}, nullptr);
 }
 
 }  // namespace

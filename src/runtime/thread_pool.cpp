@@ -1,6 +1,5 @@
 #include "runtime/thread_pool.h"
 
-#include <omp.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #endif
 
 #include "runtime/arena.h"
+#include "runtime/openmp.h"
 
 namespace cresset {
 namespace {
@@ -158,10 +158,12 @@ void together(const std::function<void()>& work) {
   Team& all = own;
   uint32_t state = all.gather();
   std::exception_ptr error;
+  auto each = [&] {
+    if (int thread = omp_get_thread_num()) all.serve(thread, state);
+    else error = all.lead(work);
+  };
   // Always as many: a team that shrinks ends threads, and starts new ones when it grows again.
-#pragma omp parallel num_threads(count)
-  if (int thread = omp_get_thread_num()) all.serve(thread, state);
-  else error = all.lead(work);
+  on_each_of_team(count, [](void* body) { (*static_cast<decltype(each)*>(body))(); }, &each);
   if (error) std::rethrow_exception(error);
 }
 

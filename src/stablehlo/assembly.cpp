@@ -327,7 +327,6 @@ ParseResult parseConvolutionDimensions(AsmParser& p, ConvDimensionNumbersAttr& r
   };
   int64_t b, f, i, o, ob, of;
   SmallVector<int64_t> input, kernel, output;
-  StringRef x;
   if (side("b", "f", b, f, input) || p.parseKeyword("x") || side("i", "o", i, o, kernel) || p.parseArrow() ||
       side("b", "f", ob, of, output))
     return failure();

@@ -164,7 +164,7 @@ Value Cell::content_as(at::ScalarType dtype) {
   if (pending() && !one_to_one && !capturing()) {
     // The caller may hold values of the trace.
     hold_buffers();
-    auto held = llvm::make_scope_exit(release_buffers);
+    llvm::scope_exit held(release_buffers);
     run_for(*this);
   }
   if (!pending()) content_ = {NodeFactory::input(content_.node->buffer(), {dtype, {capacity}}), 0};

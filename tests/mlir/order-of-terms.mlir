@@ -5,10 +5,10 @@
 
 // CHECK: stablehlo.transpose %arg1, dims = [2, 1, 0] : (tensor<10x3x4xf32>) -> tensor<4x3x10xf32>
 // CHECK: %[[UNORDERED:.*]] = stablehlo.reshape
-// CHECK: stablehlo.transpose %arg1, dims = [1, 2, 0] : (tensor<10x3x4xf32>) -> tensor<3x4x10xf32>
-// CHECK: %[[W:.*]] = stablehlo.reshape
 // CHECK: stablehlo.transpose %arg0, dims = [1, 0, 2] : (tensor<3x5x4xf32>) -> tensor<5x3x4xf32>
 // CHECK: %[[X:.*]] = stablehlo.reshape
+// CHECK: stablehlo.transpose %arg1, dims = [1, 2, 0] : (tensor<10x3x4xf32>) -> tensor<3x4x10xf32>
+// CHECK: %[[W:.*]] = stablehlo.reshape
 // CHECK: stablehlo.dot_general %[[X]], %[[W]]
 // CHECK: stablehlo.transpose %arg2, dims = [1, 0, 2] : (tensor<4x5x3xf32>) -> tensor<5x4x3xf32>
 // CHECK: %[[Y:.*]] = stablehlo.reshape

@@ -422,7 +422,8 @@ Value order_terms(DotGeneralOp op, PatternRewriter& r) {
     for (auto [d, i] : llvm::zip(f.dims, order)) permutation[d] = f.sources()[i];
     return ReshapeOp::create(r, op.getLoc(), v.getType(), TransposeOp::create(r, op.getLoc(), f.transpose.getOperand(), permutation));
   };
-  return DotGeneralOp::create(r, op.getLoc(), op.getType(), ordered(op.getLhs(), *x), ordered(op.getRhs(), *y), dims, op.getPrecisionConfigAttr());
+  Value left = ordered(op.getLhs(), *x), right = ordered(op.getRhs(), *y);
+  return DotGeneralOp::create(r, op.getLoc(), op.getType(), left, right, dims, op.getPrecisionConfigAttr());
 }
 
 // The exponents that eager PyTorch computes by multiplication as well.
