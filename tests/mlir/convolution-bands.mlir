@@ -1,4 +1,4 @@
-// Windows that are read where they lie, in bands of padded rows: rows of several tiles, with and without positions beyond them, steps, dilated windows, several images, all channels in several blocks, padding that
+// Windows that are read where they lie, in bands of padded rows: rows of several tiles, with and without positions beyond them, steps, dilated windows, several images, many channels, padding that
 // differs from side to side or is negative, lines, strips of many rows, columns of several blocks; and bytes from which a number is taken away.
 // What is not copied window by window needs no zeros to copy.
 // RUN: env CRESSET_BF16_DOT=tiles CRESSET_THREADS=2 CRESSET_SCRATCH=nan CRESSET_GUARD=end cresset-run --compare %s | FileCheck %s

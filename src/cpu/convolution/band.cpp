@@ -30,11 +30,13 @@ IR Band::element(IR k) {
   IR line = b_.CreateUDiv(k, k_.i64(channels())), places = k_.i64(g_.window_size()), channel = k_.add(k_.mul(b_.CreateUDiv(line, places), channels()), b_.CreateURem(k, k_.i64(channels())));
   return k_.add(k_.mul(b_.CreateURem(line, places), g_.in_features), channel);
 }
-// Bytes from the first element of a window to that one.
-IR Band::distance(IR k) {
-  IR line = b_.CreateUDiv(k, k_.i64(channels())), places = k_.i64(g_.window_size()), band = b_.CreateUDiv(line, places), place = b_.CreateURem(line, places), columns = k_.i64(columns_.window);
-  IR row = b_.CreateUDiv(place, columns), column = b_.CreateURem(place, columns);
-  return k_.add(k_.mul(band, band_bytes_), k_.add(k_.mul(row, rows_.dilation * row_bytes()), k_.mul(column, columns_.dilation * kLine)));
+// Bytes from the first element of a window to each step's first one.
+llvm::Constant* Band::distances() const {
+  SmallVector<int64_t> result;
+  for (int64_t band = 0; band < bands(); ++band)
+    for (int64_t row = 0; row < rows_.window; ++row)
+      for (int64_t column = 0; column < columns_.window; ++column) result.push_back(band * band_bytes_ + row * rows_.dilation * row_bytes() + column * columns_.dilation * kLine);
+  return llvm::ConstantDataArray::get(b_.getContext(), result);
 }
 
 void Band::copy(IR m, IR count, IR memory) {
@@ -52,23 +54,23 @@ void Band::copy_row(IR image, IR y, IR target) {
   auto* line = k_.vector(b_.getInt8Ty(), kLine);
   IR first = k_.add(k_.add(k_.mul(image, g_.in_image), k_.mul(y, rows_.in_stride)), k_.i64(from * columns_.in_stride)), source = b_.CreateGEP(b_.getInt8Ty(), input_, k_.mul(first, bytes_));
   IR inside = b_.CreateICmpULT(y, k_.i64(rows_.in));
-  k_.loop(k_.i64(0), k_.i64(bands()), [&](IR band) {
-    IR to = bytes_from(target, k_.mul(band, band_bytes_));
-    auto zero = [&](int64_t begin, int64_t end) {
-      if (begin < end) b_.CreateMemSet(bytes_from(to, k_.i64(begin * kLine)), b_.getInt8(0), (end - begin) * kLine, llvm::Align(kLine));
-    };
-    k_.either(
-        inside,
-        [&] {
-          zero(0, left);
-          k_.loop(k_.i64(0), k_.i64(count), [&](IR x) {
-            IR pixel = b_.CreateAlignedLoad(line, bytes_from(source, k_.add(k_.mul(x, columns_.in_stride * bytes_), k_.mul(band, kLine))), llvm::Align(bytes_));
-            b_.CreateAlignedStore(pixel, bytes_from(to, k_.mul(k_.add(x, k_.i64(left)), kLine)), llvm::Align(kLine));
-          });
-          zero(left + count, width());
-        },
-        [&] { zero(0, width()); });
-  });
+  auto pixel_of = [&](IR band, IR x) { return bytes_from(target, k_.add(k_.mul(band, band_bytes_), k_.mul(x, kLine))); };
+  auto zero = [&](int64_t begin, int64_t end) {
+    if (begin < end) k_.loop(k_.i64(0), k_.i64(bands()), [&](IR band) { b_.CreateMemSet(pixel_of(band, k_.i64(begin)), b_.getInt8(0), (end - begin) * kLine, llvm::Align(kLine)); });
+  };
+  // Pixel by pixel, as they lie: band by band each would be fetched line by line, in an order that the hardware does not foresee.
+  auto copy = [&] {
+    zero(0, left);
+    k_.loop(k_.i64(0), k_.i64(count), [&](IR x) {
+      IR pixel = bytes_from(source, k_.mul(x, columns_.in_stride * bytes_));
+      k_.loop(k_.i64(0), k_.i64(bands()), [&](IR band) {
+        IR channels = b_.CreateAlignedLoad(line, bytes_from(pixel, k_.mul(band, kLine)), llvm::Align(bytes_));
+        b_.CreateAlignedStore(channels, pixel_of(band, k_.add(x, k_.i64(left))), llvm::Align(kLine));
+      });
+    });
+    zero(left + count, width());
+  };
+  k_.either(inside, copy, [&] { zero(0, width()); });
 }
 
 MatmulSpec::TilesInPlace Band::tiles() {
@@ -84,7 +86,13 @@ MatmulSpec::TilesInPlace Band::tiles() {
     IR row = b_.CreateSub(row_of_padded(m), first_), column = b_.CreateURem(m, k_.i64(of_row()));
     return bytes_from(memory_, k_.add(k_.mul(row, row_bytes()), k_.mul(column, columns_.step * kLine)));
   };
-  t.along = [this](IR k) { return distance(k); };
+  t.along = [this](IR k) {
+    if (!distances_) {
+      llvm::Constant* known = distances();
+      distances_ = new llvm::GlobalVariable(k_.module, known->getType(), true, llvm::GlobalValue::PrivateLinkage, known, "distances");
+    }
+    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt64Ty(), distances_, b_.CreateUDiv(k, k_.i64(channels()))));
+  };
   if (of_row() != columns_.out) t.exists = [this](IR m) { return b_.CreateICmpULT(b_.CreateURem(m, k_.i64(of_row())), k_.i64(columns_.out)); };
   return t;
 }

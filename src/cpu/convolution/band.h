@@ -38,7 +38,7 @@ class Band {
   IR row_of_padded(IR m);
   void copy(IR m, IR count, IR memory);
   void copy_row(IR image, IR y, IR target);
-  IR distance(IR k);
+  llvm::Constant* distances() const;
   IR bytes_from(IR base, IR bytes) { return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, bytes); }
   static constexpr int64_t kLine = TileRegisters::kBytes;
 
@@ -50,6 +50,7 @@ class Band {
   Axis rows_, columns_;
   int64_t tiles_of_row_, rows_of_tile_;
   int64_t band_bytes_ = 0;
+  IR distances_ = nullptr;
   IR memory_ = nullptr, first_ = nullptr;  // of the band that was copied last: where it lies, and its first row of all padded images'
 };
 

@@ -20,11 +20,12 @@ class TileProduct : public BlockedProduct {
  private:
   bool splits() const { return p_.kind == Panels::SplitFloats; }
 
-  // Operands come from L2, which has room for a block of A and for some panels of B; sums leave the tiles seldom. Packing an element takes the time of so many multiply-adds.
+  // Operands come from L2, which has room for a block of A and for some panels of B; sums leave the tiles seldom. Windows that are read in place are a fraction of as many rows, whose sums would be larger
+  // than what a block reads: they stay in the tiles. Packing an element takes the time of so many multiply-adds.
   void plan() override {
     c_.kernel.cost = 0.25 * (s_.groups ? 1 : s_.batch) * s_.m * s_.n * s_.k * p_.products_of_step() / (8.0 * p_.depth);
     constexpr int64_t kBytesOfBlock = 1024 * 1024, kColumns = 960, kColumnsOfWindows = 256;
-    const int64_t panel = (splits() ? 32 : 64) * 1024;
+    const int64_t panel = (splits() ? 32 : in_place() ? 320 : 64) * 1024;
     int64_t kc = equal_part(std::max<int64_t>(run(), 1), panel / (nr_ * p_.bytes) * p_.depth, s_.k_unit > 1 ? s_.k_unit : p_.padded(1)), rows = std::max(kBytesOfBlock / (p_.height(kc) * p_.bytes), mr_);
     const int64_t pack_a = in_place() ? 10 : 100;
     if (in_place()) rows = most_in_place();
