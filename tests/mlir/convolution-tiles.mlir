@@ -19,7 +19,7 @@
 // EXACT-COUNT-7: largest error 0{{$}}
 // TILES: tdpbusd
 // TILES: tdpbssd
-// What the chain begins with, the weights of windows, and the result.
+// What the chain begins with, where it is also added as a wider type, the weights of windows, and the result.
 // CHAIN-COUNT-4: stablehlo.transpose {{.*}}dims = [0, 2, 3, 1]
 // CHAIN-NOT: stablehlo.transpose
 // CHAIN: stablehlo.transpose {{.*}}dims = [0, 3, 1, 2]
@@ -75,7 +75,10 @@ func.func @main(%x: tensor<8x96x14x14xbf16>, %w0: tensor<96x96x3x3xbf16>, %w1: t
   %1 = stablehlo.multiply %0, %small : tensor<8x96x14x14xbf16>
   %spread = stablehlo.broadcast_in_dim %bias, dims = [1] : (tensor<96xbf16>) -> tensor<8x96x14x14xbf16>
   %2 = stablehlo.add %1, %spread : tensor<8x96x14x14xbf16>
-  %3 = stablehlo.add %2, %begin : tensor<8x96x14x14xbf16>
+  %wide = stablehlo.convert %2 : (tensor<8x96x14x14xbf16>) -> tensor<8x96x14x14xf32>
+  %wide_begin = stablehlo.convert %begin : (tensor<8x96x14x14xbf16>) -> tensor<8x96x14x14xf32>
+  %sum = stablehlo.add %wide_begin, %wide : tensor<8x96x14x14xf32>
+  %3 = stablehlo.convert %sum : (tensor<8x96x14x14xf32>) -> tensor<8x96x14x14xbf16>
   %4 = stablehlo.convolution(%3, %w1) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x96x14x14xbf16>, tensor<96x96x1x1xbf16>) -> tensor<8x96x14x14xbf16>
   %5 = stablehlo.multiply %4, %tenth : tensor<8x96x14x14xbf16>
   %6 = stablehlo.convolution(%5, %w2) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[2, 2], [2, 2]], rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x96x14x14xbf16>, tensor<96x96x3x3xbf16>) -> tensor<8x96x14x14xbf16>

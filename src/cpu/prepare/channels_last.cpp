@@ -123,6 +123,12 @@ class Chooser {
         if (auto it = behind_.find(v); it != behind_.end() && returned_.insert(v).second) seconds_[it->second] -= seconds_to_transpose(v);
     }
   }
+  // The convolution that transposes it anyway, or what it is converted from.
+  Operation* reader_of(Value v) const {
+    if (Operation* reader = readers_.lookup(v)) return reader;
+    auto convert = v.getDefiningOp<ConvertOp>();
+    return convert ? reader_of(convert.getOperand()) : nullptr;
+  }
   // Whether transposes sink past it; then its operands' convolutions are connected.
   Operation* carries(Operation* op) {
     if (op->getNumResults() != 1 || !sinks_past(op)) return nullptr;
@@ -130,7 +136,7 @@ class Chooser {
     for (Value v : op->getOperands()) {
       if (auto it = behind_.find(v); it != behind_.end()) found.push_back(it->second);
       else if (shaped(v).getRank() == 0 || splat(v) || v.getDefiningOp<BroadcastInDimOp>()) continue;
-      else if (auto reader = readers_.find(v); reader != readers_.end() && moves_channels(cast<ConvolutionOp>(reader->second))) found.push_back(reader->second);
+      else if (Operation* reader = reader_of(v); reader && moves_channels(cast<ConvolutionOp>(reader))) found.push_back(reader);
       else return nullptr;
     }
     if (llvm::none_of(op->getOperands(), [&](Value v) { return behind_.contains(v); })) return nullptr;

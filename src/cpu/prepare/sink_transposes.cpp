@@ -38,8 +38,10 @@ struct Behind {
     SmallVector<int64_t> dims = llvm::map_to_vector(broadcast.getBroadcastDimensions(), [&](int64_t d) { return permutation[d]; });
     return BroadcastInDimOp::create(r, v.getLoc(), type(v), broadcast.getOperand(), dims);
   }
-  // What somebody else makes of it.
+  // What somebody else makes of it, or of what it is converted from.
   Value transposed_anyway(Value v) const {
+    if (auto convert = v.getDefiningOp<ConvertOp>())
+      if (Value x = transposed_anyway(convert.getOperand())) return ConvertOp::create(r, v.getLoc(), type(v), x);
     auto inverse = moved(llvm::to_vector(llvm::seq<int64_t>(0, int64_t(permutation.size()))));
     auto is_so = [&](Operation* user) { return isa<TransposeOp>(user) && cast<TransposeOp>(user).getPermutation() == ArrayRef<int64_t>(inverse); };
     return llvm::any_of(v.getUsers(), is_so) ? TransposeOp::create(r, v.getLoc(), v, inverse) : Value();
