@@ -17,7 +17,7 @@ add_link_options(-Wl,--build-id)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-comment -Wno-attributes -fno-semantic-interposition)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  # Its standard library's own, of gcc 12's std::stable_sort.
+  # gcc 12's std::stable_sort calls what its own headers deprecate.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>)
   # Lets ccache see through precompiled headers, as gcc's does.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")

@@ -14,7 +14,7 @@ namespace cresset::cpu {
 struct CompileOptions {
   /// The instruction set to compile for: "" takes CRESSET_CPU, or else the machine's own; "amx", "avx512", "avx2"
   /// or "baseline" force one (tests of the fallbacks).
-  std::string cpu;
+  std::string cpu = {};
   /// Goes on with what has become of composites so far; or null.
   const composite::Report* report = nullptr;
   /// Programs of other sizes have come before: kernels that take less time than their compilation are shared by all sizes.

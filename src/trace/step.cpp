@@ -297,7 +297,7 @@ std::shared_ptr<Program> compiled(const Graph& graph, std::vector<std::string>& 
   composite::Report report;
   auto module = whole(graph, report);
   CompileRecord record{graph.hash, graph.nodes.size(), 0, difference(lines), noted_location(), dump(*module, graph.hash), {}};
-  auto program = cpu::compile(*module, {.cpu = "", .report = &report, .sizes_change = sizes_change, .excess_precision = has_excess_precision()});
+  auto program = cpu::compile(*module, {.report = &report, .sizes_change = sizes_change, .excess_precision = has_excess_precision()});
   if (!program) TORCH_CHECK(false, "cresset: a program of ", graph.nodes.size(), " operators can't be compiled: ", llvm::toString(program.takeError()));
   compiles.add();
   record.stats = (*program)->stats();

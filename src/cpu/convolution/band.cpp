@@ -79,6 +79,8 @@ MatmulSpec::TilesInPlace Band::tiles() {
   t.most = [this](int64_t bytes) { return std::max<int64_t>((bytes / bands() / row_bytes() - rows_.extent(1)) / rows_.step + 1, 1) * of_row(); };
   t.scratch = [this](int64_t positions) {
     band_bytes_ = most_rows(positions) * row_bytes();
+    llvm::Constant* known = distances();
+    distances_ = new llvm::GlobalVariable(k_.module, known->getType(), true, llvm::GlobalValue::PrivateLinkage, known, "distances");
     return band_bytes_ * bands();
   };
   t.make = [this](IR m, IR count, IR memory) { copy(m, count, memory); };
@@ -86,13 +88,7 @@ MatmulSpec::TilesInPlace Band::tiles() {
     IR row = b_.CreateSub(row_of_padded(m), first_), column = b_.CreateURem(m, k_.i64(of_row()));
     return bytes_from(memory_, k_.add(k_.mul(row, row_bytes()), k_.mul(column, columns_.step * kLine)));
   };
-  t.along = [this](IR k) {
-    if (!distances_) {
-      llvm::Constant* known = distances();
-      distances_ = new llvm::GlobalVariable(k_.module, known->getType(), true, llvm::GlobalValue::PrivateLinkage, known, "distances");
-    }
-    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt64Ty(), distances_, b_.CreateUDiv(k, k_.i64(channels()))));
-  };
+  t.along = [this](IR k) { return b_.CreateLoad(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt64Ty(), distances_, b_.CreateUDiv(k, k_.i64(channels())))); };
   if (of_row() != columns_.out) t.exists = [this](IR m) { return b_.CreateICmpULT(b_.CreateURem(m, k_.i64(of_row())), k_.i64(columns_.out)); };
   return t;
 }

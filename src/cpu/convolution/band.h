@@ -50,7 +50,7 @@ class Band {
   Axis rows_, columns_;
   int64_t tiles_of_row_, rows_of_tile_;
   int64_t band_bytes_ = 0;
-  IR distances_ = nullptr;
+  IR distances_ = nullptr;  // distances(), for bands of so many bytes
   IR memory_ = nullptr, first_ = nullptr;  // of the band that was copied last: where it lies, and its first row of all padded images'
 };
 
