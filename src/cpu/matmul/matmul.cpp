@@ -139,7 +139,7 @@ class RegisterProduct : public BlockedProduct {
   }
 
   int64_t length_of_part() const {
-    int64_t length = round_up(ceil_div(kc_, wanted_parts()), s_.line.window ? s_.line.window : p_.depth);
+    int64_t length = round_up(ceil_div(kc_, wanted_parts()), s_.line.window ? s_.line.window : p_.depth * p_.unrolled);
     if (s_.a_run) length = length >= s_.a_run && kc_ % s_.a_run == 0 ? s_.a_run : s_.k_unit;  // within a run
     return length;
   }

@@ -18,6 +18,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
   bool many = k.target.registers == 32;
   most_sums = many ? 24 : 12;
+  unrolled = many ? 1 : 4;
   if (kind == SplitFloats) prepare_to_split();
   if ((grid = choose_grid())) {
     mr = grid->rows * grid->down, nr = packed = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
@@ -33,8 +34,8 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
     return computed(s_.n);
   };
   vectors = most;
-  // Two thirds of the sums at least: fewer wait for themselves, and eight by one for their loads.
-  for (int v = most - 1; v >= 1 && 3 * v * mr >= 2 * most_sums && !s_.any_n; --v)
+  // Two thirds of 24 sums at least, and all of 12: fewer wait for themselves, and eight by one for their loads.
+  for (int v = most - 1; v >= 1 && v * mr >= (many ? 16 : 12) && !s_.any_n; --v)
     if (width(v) < width(vectors)) vectors = v;
   if (!s_.any_n) vectors = std::min<int64_t>(vectors, ceil_div(s_.n, lanes));
   nr = packed = vectors * lanes;
@@ -371,13 +372,21 @@ IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR c
     }
     return next;
   };
-  if (!s_.line.window) return k_.loop(k_.i64(0), units(count), 1, sums, [&](IR u, ArrayRef<IR> sums) { return add(u, k_.mul(u, pitch ? pitch : packed), sums); });
-  return k_.loop(k_.i64(0), count, s_.line.window, sums, [&](IR u, ArrayRef<IR> sums) {
-    IRs next(sums.begin(), sums.end());
-    IR row = row_of_panel(u);
-    for (int64_t i = 0; i < s_.line.window; ++i) next = add(k_.add(u, k_.i64(i)), k_.add(row, k_.i64(i * s_.line.apart)), next);
-    return next;
-  });
+  // `rows` of the panel, so many units apart.
+  auto add_rows = [&](IR from, IR to, int64_t rows, IRs first, int64_t apart, const std::function<IR(IR u)>& row_at) {
+    return k_.loop(from, to, rows, first, [&](IR u, ArrayRef<IR> sums) {
+      IRs next(sums.begin(), sums.end());
+      IR row = row_at(u);
+      for (int64_t i = 0; i < rows; ++i) next = add(k_.add(u, k_.i64(i)), k_.add(row, k_.i64(i * apart)), next);
+      return next;
+    });
+  };
+  if (s_.line.window) return add_rows(k_.i64(0), count, s_.line.window, sums, s_.line.apart, [&](IR u) { return row_of_panel(u); });
+  const int64_t apart = pitch ? pitch : packed;
+  auto row_at = [&](IR u) { return k_.mul(u, apart); };
+  IR all = units(count), whole = b_.CreateAnd(all, k_.i64(-unrolled));
+  if (unrolled > 1) sums = add_rows(k_.i64(0), whole, unrolled, sums, apart, row_at);
+  return add_rows(unrolled > 1 ? whole : k_.i64(0), all, 1, sums, apart, row_at);
 }
 
 }  // namespace cresset::cpu

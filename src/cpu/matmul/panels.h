@@ -132,6 +132,7 @@ class Panels {
   int parts_of_element = 1;  ///< units of each follow each other
   int bytes, lanes, vectors;
   int most_sums;         ///< vectors of sums that the registers hold beside operands
+  int64_t unrolled;      ///< units along K that a turn of multiply()'s loop adds: a counter is a tenth of the instructions where there are 12 sums
   int64_t mr, nr;
   int64_t packed;        ///< columns of the panels that it reads: nr, or more
   bool ends;             ///< whether the last columns get a narrowed() one,
