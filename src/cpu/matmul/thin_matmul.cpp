@@ -11,7 +11,7 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 
-constexpr int64_t kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kMostRowsOfBytes = 12, kMostRowsOfMade = 8;
+constexpr int64_t kFewRows = 4, kMostRows = 16, kMostRowsAlongK = 32, kMostRowsOfPairs = 8, kMostRowsOfBytes = 12, kMostRowsOfMade = 8;
 constexpr int64_t kBytesInMemory = 512 << 10;  // of weights: if not by themselves, then because a model has many
 constexpr int64_t kWorthSharing = 1 << 18;  // multiply-adds: some 2 us of one thread
 // Of weights in a task, half of L2 or less, and of the rows that stay in L1 while columns pass: as all caches evict what was not read for longest, one that is nearly full of rows keeps none of them.
@@ -32,8 +32,8 @@ class ThinEmitter {
   void by_dot_products() {
     int64_t registers = many_registers_ ? 24 : 12;
     rows_ = equal_part(s_.m, registers / 3 - ones(), 1);
-    // Memory is fastest at one stream: no more columns at once than the arithmetic needs.
-    columns_ = std::min<int64_t>(registers / (rows_ + ones()), !is_in_memory() ? 8 : s_.m > 2 ? 3 : 1);
+    // From memory no more columns at once than the arithmetic needs, which are asked for as one stream; or, of one row or two, as many as the hardware follows by itself.
+    columns_ = std::min<int64_t>(registers / (rows_ + ones()), asks_for_columns() && s_.m <= 2 ? 1 : asks_for_columns() ? 3 : 8);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
     int64_t most = bytes_of_task(k_.target) / bytes_of_column;
     if (s_.batch < num_threads() && s_.m * s_.n * s_.k >= kWorthSharing) most = std::min(most, ceil_div(s_.n, num_threads()));
@@ -56,8 +56,8 @@ class ThinEmitter {
     int64_t registers = many_registers_ ? 24 : 12, line = 64 / element_bytes(s_.b_type);
     vectors_ = std::max<int64_t>(line / p_.lanes, 2);
     rows_ = equal_part(s_.m, registers / vectors_, 1);
-    // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways.
-    depth_ = many_registers_ || row_of_b() * element_bytes(s_.b_type) % 4096 == 0 ? 8 : 16;
+    // Where rows of B begin in the same set of the L1 cache, no more at once than it has ways; where many rows of A share that cache with them, no more either.
+    depth_ = many_registers_ || s_.m > kFewRows || row_of_b() * element_bytes(s_.b_type) % 4096 == 0 ? 8 : 16;
     // Long parts of rows are what memory is fastest at; else the sums stay in L1 or near.
     int64_t most = is_in_memory() ? 8192 : 2048;
     int64_t parts = round_up(ceil_div(s_.n, most), s_.batch < num_threads() ? num_threads() : 1);
@@ -166,7 +166,8 @@ class ThinEmitter {
     });
     k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes, nullptr); });
   }
-  bool is_in_memory() { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesInMemory; }
+  bool is_in_memory() const { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesInMemory; }
+  bool asks_for_columns() const { return is_in_memory() && (many_registers_ || s_.m > 2); }
 
   // Shares the columns out; `multiply` leaves a block's sums in scratch.
   void run(const std::function<void(IR batch, IR n0, IR count)>& multiply) {
@@ -243,7 +244,7 @@ class ThinEmitter {
         IRs next(sums.begin(), sums.end());
         for (int64_t v = 0; v < vectors; ++v) {
           IR from_here = k_.add(at, k_.i64(v * width));
-          if (v % line == 0 && vectors >= line && is_in_memory()) prefetch_columns(batch, m, k0, length, from_here, n0, n);
+          if (v % line == 0 && vectors >= line && asks_for_columns()) prefetch_columns(batch, m, k0, length, from_here, n0, n);
           size_t turn = v / line * count;
           llvm::copy(add(b_.CreateAdd(k0, from_here), true, ArrayRef<IR>(next).slice(turn, count)), next.begin() + turn);
         }
@@ -312,11 +313,19 @@ class ThinEmitter {
 
 }  // namespace
 
+// Whether the end of a dot product, whose vector is summed up and which is written by itself, takes longer than packing: in instructions for each of its terms. Of 16 registers, as with 32 there are
+// linear layers (linear_matmul.cpp), and where all of K is one block, whose sums stay in registers.
+static bool ends_soon(const MatmulSpec& s, const Target& target) {
+  constexpr int64_t kMostTerms = 256;
+  constexpr double kEnd = 20, kPackedElement = 0.6, kMoreOfTile = 0.013;
+  return target.registers == 16 && s.k <= kMostTerms && double(s.k) * (kPackedElement / double(s.m) + kMoreOfTile) < kEnd;
+}
+
 bool is_thin(const MatmulSpec& s, const Target& target) {
   if (s.m > s.n || s.pack_b || (s.b_made && s.m > kMostRowsOfMade)) return false;
   if (!isa<FloatType>(s.type)) return s.type.isInteger(32) && is_byte(s.a_type) && is_byte(s.b_type) && s.a_unit_k && s.b_unit_k && s.k >= 64 && s.m <= kMostRowsOfBytes;
   bool pairs = target.bf16_dot != Target::None && (s.converted ? s.converted.isBF16() : s.a_type.isBF16() && s.b_type.isBF16());
-  if (s.b_unit_k) return s.a_unit_k && s.k >= 64 && s.m <= (pairs && target.tiles ? kMostRowsOfPairs : kMostRowsAlongK);
+  if (s.b_unit_k) return s.a_unit_k && s.k >= 64 && !ends_soon(s, target) && s.m <= (pairs && target.tiles ? kMostRowsOfPairs : kMostRowsAlongK);
   return s.b_unit_n && s.m <= (pairs ? kMostRowsOfPairs : kMostRows);  // pairs along N are made by packing
 }
 
