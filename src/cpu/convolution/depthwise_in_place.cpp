@@ -16,7 +16,8 @@ struct Tile {
   Tile(const Axis& y, const Axis& x, const Target& target, int64_t lanes, bool any_size) {
     constexpr int64_t kManyRows = 1 << 16;
     const int64_t most = target.registers / 2, whole = ceil_div(x.out, lanes), all = any_size ? kManyRows : y.out;
-    joined = !any_size && x.out % lanes && whole * 2 <= most;
+    // All sums of a joined tile are held until it is written: of one vector a row, where registers are few.
+    joined = !any_size && x.out % lanes && whole <= (target.registers == 32 ? most / 2 : 1);
     vectors = joined ? whole : 1;
     // What a row costs: its multiply-adds, its share of what is loaded, and what is written.
     auto cost = [&](int64_t r) {
@@ -80,24 +81,31 @@ class InPlaceEmitter {
   // So many rows of the result.
   void rows(IR row, int64_t count) {
     if (tile_.joined) return write(sums(row, k_.i64(0), count), count * x_.out, k_.mul(row, x_.out));
-    auto stripe = [&](IR column, int64_t columns) {
-      for (auto [r, sum] : llvm::enumerate(sums(row, column, count))) write({sum}, columns, k_.add(k_.mul(k_.add(row, k_.i64(int64_t(r))), x_.out), column));
+    auto stripe = [&](IR column, int64_t columns, bool inside = false) {
+      sums(row, column, count, inside, [&](int64_t r, IR sum) { write({sum}, columns, k_.add(k_.mul(k_.add(row, k_.i64(r)), x_.out), column)); });
     };
-    int64_t whole = x_.out / lanes_;
-    k_.loop(k_.i64(0), k_.i64(whole), [&](IR v) { stripe(k_.mul(v, lanes_), lanes_); });
+    int64_t whole = x_.out / lanes_, first = 0;
+    while (first < whole && !lies_inside(first * lanes_)) ++first;
+    int64_t last = first;
+    while (last < whole && lies_inside(last * lanes_)) ++last;
+    if (first < last) k_.loop(k_.i64(first), k_.i64(last), [&](IR v) { stripe(k_.mul(v, lanes_), lanes_, true); });
+    k_.loop(k_.i64(0), k_.i64(whole - (last - first)), [&](IR i) {
+      IR v = first < last ? b_.CreateSelect(b_.CreateICmpSLT(i, k_.i64(first)), i, k_.add(i, k_.i64(last - first))) : i;
+      stripe(k_.mul(v, lanes_), lanes_);
+    });
     if (k_.any_size) return k_.when(b_.CreateICmpNE(k_.size(x_.out % lanes_), k_.i64(0)), [&] { ends_of_rows(row, count); });
     if (x_.out % lanes_) stripe(k_.i64(whole * lanes_), x_.out % lanes_);
   }
   // The columns beyond the whole vectors, by way of memory.
   void ends_of_rows(IR row, int64_t count) {
     IR column = k_.i64(x_.out / lanes_ * lanes_), memory = k_.alloca_in_entry(type_, lanes_);
-    for (auto [r, sum] : llvm::enumerate(sums(row, column, count))) {
+    sums(row, column, count, false, [&](int64_t r, IR sum) {
       b_.CreateAlignedStore(sum, memory, llvm::Align(4));
-      IR position = k_.add(k_.mul(plane_, y_.out * x_.out), k_.add(k_.mul(k_.add(row, k_.i64(int64_t(r))), x_.out), column));
+      IR position = k_.add(k_.mul(plane_, y_.out * x_.out), k_.add(k_.mul(k_.add(row, k_.i64(r)), x_.out), column));
       k_.rest_along(k_.size(x_.out % lanes_), lanes_, [&](IR at, int lanes) {
         store_(image_, feature_, k_.add(position, at), b_.CreateAlignedLoad(k_.vector(type_, lanes), b_.CreateInBoundsGEP(type_, memory, at), llvm::Align(4)), lanes);
       });
-    }
+    });
   }
   // `count` positions from this one on, which rows of the tile's vectors begin with; in vectors, halves, quarters and so on, each from the vectors that have a part in it.
   void write(ArrayRef<IR> vectors, int64_t count, IR position) {
@@ -116,22 +124,32 @@ class InPlaceEmitter {
       }
   }
 
-  // The sums of `count` rows by the tile's vectors from `column` on.
-  IRs sums(IR row, IR column, int64_t count) {
+  using Completed = llvm::function_ref<void(int64_t row, IR sum)>;
+  // Whether windows of the vector of these columns see nothing beyond the ends of a row.
+  bool lies_inside(int64_t column) const {
+    int64_t first = column * x_.step - x_.low, last = first + begin_of((x_.window - 1) * x_.dilation) + x_.step * lanes_ - 1;
+    return !k_.any_size && first >= 0 && last < x_.in;
+  }
+  // The sums of `count` rows by the tile's vectors from `column` on, one vector's `inside` or not. If each is written as soon as it is complete, few are held, and what the next lines bring is not loaded, and spilled, before.
+  IRs sums(IR row, IR column, int64_t count, bool inside = false, Completed completed = {}) {
     IRs zeros(count * tile_.vectors, llvm::Constant::getNullValue(k_.vector(type_, lanes_)));
-    if (depth_.window == 1) return add_plane(row, column, count, k_.i64(0), zeros);
-    return k_.loop(k_.i64(0), k_.i64(depth_.window), 1, zeros, [&](IR plane, ArrayRef<IR> sums) {
+    if (depth_.window == 1) return add_plane(row, column, count, inside, k_.i64(0), zeros, completed);
+    IRs all = k_.loop(k_.i64(0), k_.i64(depth_.window), 1, zeros, [&](IR plane, ArrayRef<IR> sums) {
       load_weights(plane);
-      return add_plane(row, column, count, plane, IRs(sums));
+      return add_plane(row, column, count, inside, plane, IRs(sums));
     });
+    if (completed)
+      for (auto [r, sum] : llvm::enumerate(all)) completed(int64_t(r), sum);
+    return all;
   }
   // What they are with a plane of the window.
-  IRs add_plane(IR row, IR column, int64_t count, IR window_plane, IRs sums) {
+  IRs add_plane(IR row, IR column, int64_t count, bool inside, IR window_plane, IRs sums, Completed completed = {}) {
     auto* vector = k_.vector(type_, lanes_);
     IR plane = k_.add(k_.mul(plane_, depth_.step), k_.add(k_.mul(window_plane, depth_.dilation), k_.i64(-depth_.low)));
     IR exists = b_.CreateICmpULT(plane, k_.i64(depth_.in)), base = element(channel_, k_.mul(plane, depth_.in_stride));
     for (int64_t v = 0; v < tile_.vectors; ++v) {
-      Vectors masks = masks_of(k_.add(column, k_.i64(v * lanes_)));
+      Vectors masks;
+      if (!(tile_.joined ? lies_inside(v * lanes_) : inside)) masks = masks_of(k_.add(column, k_.i64(v * lanes_)));
       for (int64_t line = 0; line < y_.extent(count); ++line) {
         auto meets = [&](int64_t i) {  // the row of the tile that sees this line through row i of the window
           int64_t r = line - i * y_.dilation;
@@ -149,6 +167,7 @@ class InPlaceEmitter {
               sum = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {seen, weights_[i * x_.window + j], sum});
             }
         }
+        if (int64_t r = meets(y_.window - 1); completed && r >= 0) completed(r, sums[r]);
       }
     }
     return sums;
@@ -173,7 +192,7 @@ class InPlaceEmitter {
   IR see(IR line, IR column, int64_t shift, const Vectors& masks, Vectors& loaded) {
     auto load = [&](int64_t begin) {
       IR& v = loaded[begin];
-      if (!v) v = k_.load_masked(g_.in_type, line, first_of(column, begin), masks.at(begin));
+      if (!v) v = masks.empty() ? k_.load(g_.in_type, line, first_of(column, begin), lanes_) : k_.load_masked(g_.in_type, line, first_of(column, begin), masks.at(begin));
       return v;
     };
     int64_t begin = begin_of(shift);
