@@ -7,10 +7,14 @@
 // RUN: cresset-run --assembly --cpu=amx %t/f32.mlir | FileCheck %s --check-prefix=SPLIT
 // RUN: cresset-run --assembly --cpu=avx512 %t/f32.mlir | FileCheck %s --check-prefix=WIDE
 // RUN: cresset-run --assembly --cpu=avx2 %t/f32.mlir | FileCheck %s --check-prefix=NARROW
+// RUN: sed 's/512x/128x/g; s/3072/2816/g' %t/f32.mlir | cresset-run --assembly --cpu=avx2 - | FileCheck %s --check-prefix=NARROW
 // RUN: cresset-run --assembly --cpu=avx512 %t/some_rows.mlir | FileCheck %s --check-prefix=SOME
 // RUN: cresset-run --assembly --cpu=avx512 %t/images.mlir | FileCheck %s --check-prefix=IMAGES
 // RUN: cresset-run --assembly --cpu=avx512 %t/few_rows.mlir | FileCheck %s --check-prefix=FEW
 // RUN: cresset-run --assembly --cpu=avx512 %t/few_rows_far.mlir | FileCheck %s --check-prefix=FAR
+// RUN: sed 's/<8x/<1x/g' %t/few_rows_far.mlir | cresset-run --assembly --cpu=avx2 - | FileCheck %s --check-prefix=ONE
+// RUN: sed 's/<8x/<16x/g' %t/few_rows_far.mlir | cresset-run --assembly --cpu=avx2 - | FileCheck %s --check-prefix=LONG
+// RUN: sed 's/<8x/<16x/g; s/x768x/x256x/g' %t/few_rows_far.mlir | cresset-run --assembly --cpu=avx2 - | FileCheck %s --check-prefix=SHORT
 // RUN: cresset-run --assembly --cpu=avx512 %t/rows_along_n.mlir | FileCheck %s --check-prefix=ALONG
 // RUN: cresset-run --assembly --cpu=avx2 %t/rows.mlir | FileCheck %s --check-prefix=ROWS
 // RUN: cresset-run --assembly --cpu=avx512 %t/math.mlir | FileCheck %s --check-prefix=MATH
@@ -30,6 +34,7 @@
 // RUN: cresset-run --assembly --cpu=avx512 %t/narrowed.mlir | FileCheck %s --check-prefix=TWICE
 // RUN: cresset-run --assembly --cpu=avx512 %t/larger.mlir | FileCheck %s --check-prefix=ORDER
 // RUN: cresset-run --assembly --cpu=avx512 %t/windows.mlir | FileCheck %s --check-prefix=WINDOWS
+// RUN: cresset-run --assembly --cpu=avx2 %t/depthwise.mlir | FileCheck %s --check-prefix=INSIDE
 
 // Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
 // PAIRS-COUNT-24: vdpbf16ps
@@ -77,8 +82,9 @@
 // WIDE-COUNT-24: vfmadd{{.*}}zmm
 // WIDE: jne
 
-// NARROW-COUNT-12: vfmadd{{.*}}ymm
-// NARROW-NOT: zmm
+// With sixteen registers all twelve sums that they hold, four times in a turn of the loop, also of 128 rows, which are no multiple of six.
+// NARROW-COUNT-48: vfmadd{{.*}}ymm
+// NARROW-NOT: {{zmm|vfmadd}}
 
 // Thirty-six rows are six tiles of six by four vectors, not five of eight by three.
 // SOME-COUNT-4: {{vmov.*\), %zmm}}
@@ -100,6 +106,17 @@
 // FAR-NOT: {{prefetch(t0|nta)}}
 // FAR-COUNT-3: prefetcht1
 // FAR-NOT: prefetch
+
+// One row by AVX2 reads eight of them side by side, two vectors of each in turn, as the hardware follows by itself.
+// ONE-NOT: prefetch
+// ONE-COUNT-16: vfmadd{{.*}}ymm
+// ONE-NOT: {{prefetch|vfmadd}}
+
+// Some rows are dot products, which end in a sum of lanes; of few terms that takes longer than packing.
+// LONG: vfmadd
+// LONG-NOT: vbroadcastss
+// SHORT: vbroadcastss
+// SHORT: vfmadd
 
 // Eight rows of bf16 by weights along N: their elements are widened before, not in the loop over columns.
 // ALONG-NOT: vpbroadcastd %{{[er].*}}, %zmm
@@ -160,6 +177,11 @@
 // WINDOWS-NOT: vpinsrw
 // WINDOWS: vdpbf16ps
 // WINDOWS-NOT: vpinsrw
+
+// Depthwise: eight rows of one vector whose windows lie within the rows, by nothing that is masked.
+// INSIDE-NOT: vmaskmovps
+// INSIDE-COUNT-72: vfmadd{{.*}}ymm
+// INSIDE: vmaskmovps
 
 //--- bf16.mlir
 func.func @main(%a: tensor<512x768xbf16>, %b: tensor<768x3072xbf16>) -> tensor<512x3072xbf16> {
@@ -309,4 +331,11 @@ func.func @main(%x: tensor<4x64x28x28xbf16>, %w: tensor<128x64x1x1xbf16>) -> ten
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<4x64x28x28xbf16>, tensor<128x64x1x1xbf16>) -> tensor<4x128x14x14xbf16>
   return %0 : tensor<4x128x14x14xbf16>
+}
+
+//--- depthwise.mlir
+func.func @main(%x: tensor<1x8x56x56xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x8x56x56xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[1, 1], [1, 1]]}
+      {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<1x8x56x56xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x56x56xf32>
+  return %0 : tensor<1x8x56x56xf32>
 }
