@@ -107,7 +107,7 @@
 // FAR-COUNT-3: prefetcht1
 // FAR-NOT: prefetch
 
-// One row by AVX2 reads eight of them side by side, two vectors of each in turn, as the hardware follows by itself.
+// One row by AVX2 reads four of them side by side, two lines of each in turn, as the hardware follows by itself.
 // ONE-NOT: prefetch
 // ONE-COUNT-16: vfmadd{{.*}}ymm
 // ONE-NOT: {{prefetch|vfmadd}}

@@ -35,7 +35,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   };
   vectors = most;
   // Two thirds of 24 sums at least, and all of 12: fewer wait for themselves, and eight by one for their loads.
-  for (int v = most - 1; v >= 1 && v * mr >= (many ? 16 : 12) && !s_.any_n; --v)
+  for (int v = most - 1; many && !s_.any_n && 3 * v * mr >= 2 * most_sums; --v)
     if (width(v) < width(vectors)) vectors = v;
   if (!s_.any_n) vectors = std::min<int64_t>(vectors, ceil_div(s_.n, lanes));
   nr = packed = vectors * lanes;

@@ -32,8 +32,8 @@ class ThinEmitter {
   void by_dot_products() {
     int64_t registers = many_registers_ ? 24 : 12;
     rows_ = equal_part(s_.m, registers / 3 - ones(), 1);
-    // From memory no more columns at once than the arithmetic needs, which are asked for as one stream; or, of one row or two, as many as the hardware follows by itself.
-    columns_ = std::min<int64_t>(registers / (rows_ + ones()), asks_for_columns() && s_.m <= 2 ? 1 : asks_for_columns() ? 3 : 8);
+    // From memory no more columns at once than the arithmetic needs, which are asked for as one stream; or, of one row or two, some that the hardware follows by itself.
+    columns_ = std::min<int64_t>(registers / (rows_ + ones()), !is_in_memory() ? 8 : !asks_for_columns() ? 4 : s_.m > 2 ? 3 : 1);
     int64_t bytes_of_column = s_.k * element_bytes(s_.b_type);
     int64_t most = bytes_of_task(k_.target) / bytes_of_column;
     if (s_.batch < num_threads() && s_.m * s_.n * s_.k >= kWorthSharing) most = std::min(most, ceil_div(s_.n, num_threads()));
@@ -167,7 +167,7 @@ class ThinEmitter {
     k_.along(b_.CreateSub(count, whole), p_.lanes, [&](IR n, int lanes) { add_to_all(k_.add(whole, n), 1, lanes, nullptr); });
   }
   bool is_in_memory() const { return s_.n * s_.k * element_bytes(s_.b_type) >= kBytesInMemory; }
-  bool asks_for_columns() const { return is_in_memory() && (many_registers_ || s_.m > 2); }
+  bool asks_for_columns() const { return is_in_memory() && (s_.m > 2 || many_registers_ || !k_.target.avx2()); }  // the last: older machines, not measured
 
   // Shares the columns out; `multiply` leaves a block's sums in scratch.
   void run(const std::function<void(IR batch, IR n0, IR count)>& multiply) {
@@ -318,7 +318,7 @@ class ThinEmitter {
 static bool ends_soon(const MatmulSpec& s, const Target& target) {
   constexpr int64_t kMostTerms = 256;
   constexpr double kEnd = 20, kPackedElement = 0.6, kMoreOfTile = 0.013;
-  return target.registers == 16 && s.k <= kMostTerms && double(s.k) * (kPackedElement / double(s.m) + kMoreOfTile) < kEnd;
+  return target.registers == 16 && !s.b_made && s.k <= kMostTerms && double(s.k) * (kPackedElement / double(s.m) + kMoreOfTile) < kEnd;
 }
 
 bool is_thin(const MatmulSpec& s, const Target& target) {
