@@ -436,12 +436,12 @@ def test_recurrent_networks_are_loops(kind):
 
 def test_recurrent_networks_under_autocast():
     model, x = torch.nn.LSTM(5, 4), torch.randn(3, 2, 5)
-    with torch.autocast("cpu", torch.bfloat16):
-        expected = model(x)
+    with torch.backends.mkldnn.flags(enabled=False):  # which has no LSTM of bf16 without AVX-512, so that eager's autocast fails there
+        expected = copy.deepcopy(model).bfloat16()(x.bfloat16())
     with torch.autocast("cresset", torch.bfloat16):
         actual = copy.deepcopy(model).to("cresset")(x.to("cresset"))
     for a, e in zip((actual[0], *actual[1]), (expected[0], *expected[1]), strict=True):
-        torch.testing.assert_close(a.cpu(), e)
+        torch.testing.assert_close(a.cpu(), e, rtol=1.6e-2, atol=1e-3)  # PyTorch's own LSTM rounds each gate: by up to 2^-10, twice, times states below 0.5
 
 
 def test_packed_sequences():
