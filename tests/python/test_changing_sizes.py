@@ -132,7 +132,8 @@ def test_sizes_that_come_once_find_their_kernels(make, inputs_of, device):
             leaf = (lambda r: r if isinstance(r, torch.Tensor) else r[0])
             torch.testing.assert_close(leaf(actual).cpu(), leaf(model(*inputs_of(n))), rtol=1e-4, atol=1e-5)  # sums of hundreds of terms in another order
             compiles.append(grown["cresset.kernel_compile"])
-    assert sum(compiles[-6:]) <= 12, compiles  # one of some dozen for each; with AVX2 up to two, as tiles and ways of few rows follow the size there
+    most = 6 if torch.backends.cpu.get_cpu_capability() == "AVX512" else 12  # one of some dozen for each, or two: why AVX2 compiles more is not known
+    assert sum(compiles[-6:]) <= most, compiles
 
 
 def test_through_compile():

@@ -372,21 +372,23 @@ IRs Panels::multiply(const std::function<IR(int64_t i, IR k)>& a, IR panel, IR c
     }
     return next;
   };
-  // `rows` of the panel, so many units apart.
-  auto add_rows = [&](IR from, IR to, int64_t rows, IRs first, int64_t apart, const std::function<IR(IR u)>& row_at) {
+  // `rows` of the panel in a turn, so many units apart.
+  auto add_rows = [&](IR from, IR to, int64_t rows, int64_t apart, IRs first) {
     return k_.loop(from, to, rows, first, [&](IR u, ArrayRef<IR> sums) {
       IRs next(sums.begin(), sums.end());
-      IR row = row_at(u);
+      IR row = pitch ? k_.mul(u, pitch) : row_of_panel(u);
       for (int64_t i = 0; i < rows; ++i) next = add(k_.add(u, k_.i64(i)), k_.add(row, k_.i64(i * apart)), next);
       return next;
     });
   };
-  if (s_.line.window) return add_rows(k_.i64(0), count, s_.line.window, sums, s_.line.apart, [&](IR u) { return row_of_panel(u); });
+  if (s_.line.window) return add_rows(k_.i64(0), count, s_.line.window, s_.line.apart, sums);
   const int64_t apart = pitch ? pitch : packed;
-  auto row_at = [&](IR u) { return k_.mul(u, apart); };
-  IR all = units(count), whole = b_.CreateAnd(all, k_.i64(-unrolled));
-  if (unrolled > 1) sums = add_rows(k_.i64(0), whole, unrolled, sums, apart, row_at);
-  return add_rows(unrolled > 1 ? whole : k_.i64(0), all, 1, sums, apart, row_at);
+  IR all = units(count), done = k_.i64(0);
+  if (unrolled > 1) {
+    done = b_.CreateAnd(all, k_.i64(-unrolled));
+    sums = add_rows(k_.i64(0), done, unrolled, apart, sums);
+  }
+  return add_rows(done, all, 1, apart, sums);
 }
 
 }  // namespace cresset::cpu
