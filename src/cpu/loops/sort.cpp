@@ -153,6 +153,7 @@ class SortEmitter {
   llvm::Function* comparator() {
     auto* type = llvm::FunctionType::get(b_.getInt1Ty(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()}, false);
     auto* less = llvm::Function::Create(type, llvm::Function::InternalLinkage, k_.function()->getName() + ".less", k_.module);
+    less->addRetAttr(llvm::Attribute::ZExt);  // a bool of C++ is 0 or 1 in all of its byte
     llvm::IRBuilderBase::InsertPointGuard guard(b_);
     b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", less));
     ElementEmitter e(k_, c_.fusion, 1, [](ElementEmitter&, Value, const Indices&) -> IR { return nullptr; });
