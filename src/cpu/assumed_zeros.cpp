@@ -27,6 +27,11 @@ class GuardedProgram final : public Program {
 
   void run(void* const* inputs, void* const* outputs) override { (holds(inputs) ? *program_ : general()).run(inputs, outputs); }
 
+  void begin_loop() override {
+    program_->begin_loop();
+    if (general_) general_->begin_loop();
+  }
+
   std::unique_ptr<EarlyRun> begin(EarlyInputs& inputs) override {
     auto early = program_->begin(inputs);
     return early ? std::make_unique<Early>(*this, std::move(early)) : nullptr;

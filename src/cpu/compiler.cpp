@@ -491,7 +491,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
     if (auto output = main.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output")) program->outputs_[output.getInt()].aliased = aliased[output.getInt()] = int(i);
   delay_overwriting(main, *fusions, aliased);
   llvm::DenseMap<Operation*, std::vector<int64_t>> packed;
-  if (target->tiles && !options.sizes_change) packed = mark_packed(main, *fusions);
+  if (!options.sizes_change) packed = mark_packed(main, *fusions, *target);
   std::vector<std::string> keys;
   auto kernels = make_kernels(*fusions, *target, options.sizes_change, keys);
   if (!kernels) return kernels.takeError();

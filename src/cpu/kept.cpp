@@ -84,8 +84,8 @@ Kept choose_kept(func::FuncOp main, const std::vector<Fusion>& fusions, ArrayRef
 
 namespace {
 
-// What the right operand is read of, if it is a matrix of bf16 for all rows, which are few. More of them for convolutions, whose weights are less memory for what they gain.
-Value packed_by(const Fusion& fusion) {
+// What the right operand is read of, if it is a matrix of bf16 (or f32) for all rows, which are few. More of them for convolutions, whose weights are less memory for what they gain.
+Value packed_by(const Fusion& fusion, bool also_f32) {
   constexpr int64_t kMostRows = 256, kMostPositions = 1024, kLeastElements = 1 << 14;
   Operation* op = fusion.product;
   auto dot = dyn_cast_or_null<stablehlo::DotGeneralOp>(op);
@@ -93,25 +93,30 @@ Value packed_by(const Fusion& fusion) {
   if (dot && !dot.getDotDimensionNumbers().getRhsBatchingDimensions().empty()) return {};
   Value v = op->getOperand(1);
   auto shape = product_shape(op);
-  if (!element(op->getOperand(0)).isBF16() || !element(v).isBF16() || shaped(v).getNumElements() < kLeastElements || !shape || shape->rows > (dot ? kMostRows : kMostPositions)) return {};
+  auto is_kept = [&](Type t) { return t.isBF16() || (also_f32 && t.isF32()); };
+  if (!is_kept(element(op->getOperand(0))) || !is_kept(element(v)) || shaped(v).getNumElements() < kLeastElements || !shape || shape->rows > (dot ? kMostRows : kMostPositions)) return {};
   while (!fusion.inputs.contains(v) && v.getDefiningOp() && fusion.roles.contains(v.getDefiningOp()) && v.getDefiningOp()->getNumOperands() == 1) v = v.getDefiningOp()->getOperand(0);
   return fusion.inputs.contains(v) ? v : Value();
 }
 
 }  // namespace
 
-llvm::DenseMap<Operation*, std::vector<int64_t>> mark_packed(func::FuncOp main, ArrayRef<Fusion> fusions) {
+llvm::DenseMap<Operation*, std::vector<int64_t>> mark_packed(func::FuncOp main, ArrayRef<Fusion> fusions, const Target& target) {
   constexpr int64_t kMostBytes = 256 << 20;
   llvm::DenseMap<Operation*, std::vector<int64_t>> marked;
   llvm::DenseMap<Value, llvm::SetVector<Value>> weights;  // that a value is made of, alone
-  for (BlockArgument argument : main.getArguments())
-    if (is_weight(main, argument)) weights[argument].insert(argument);
-  if (weights.empty() || !WriteWatch::is_available()) return marked;
+  bool in_loop = false;
+  for (BlockArgument argument : main.getArguments()) {
+    bool is_constant = main.getArgAttr(argument.getArgNumber(), kConstantOfLoop) != nullptr;
+    in_loop |= is_constant;
+    if (is_constant || is_weight(main, argument)) weights[argument].insert(argument);
+  }
+  if (weights.empty() || !(in_loop || (target.tiles && WriteWatch::is_available()))) return marked;
   int64_t bytes = 0;
   for (const Fusion& fusion : fusions) {
     if (fusion.kind == Fusion::Composite) continue;
-    if (Value v = packed_by(fusion); v && weights.contains(v)) {
-      int64_t more = shaped(fusion.product->getOperand(1)).getNumElements() * 2;
+    if (Value v = packed_by(fusion, in_loop); v && weights.contains(v)) {
+      int64_t more = value_bytes(fusion.product->getOperand(1));
       if (bytes + more > kMostBytes) continue;
       bytes += more;
       fusion.product->setAttr(kPacked, UnitAttr::get(main.getContext()));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cpu/fusion.h"
+#include "cpu/target.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "runtime/write_watch.h"
 
@@ -11,6 +12,9 @@ namespace cresset::cpu {
 
 /// The attribute of an argument of @main that is a weight: the same bytes in most runs.
 inline constexpr const char* kWeightAttribute = "cresset.weight";
+
+/// The attribute of an argument of a loop's body that is the same in all rounds.
+inline constexpr const char* kConstantOfLoop = "cresset.constant_of_loop";
 
 /// What a program keeps between its runs.
 struct Kept {
@@ -21,12 +25,12 @@ struct Kept {
 /// Chooses the fusions that are worth keeping: `seconds[i]` is what fusion i takes. Reading their weights, to see whether they have changed, has to take a fraction of that.
 Kept choose_kept(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, llvm::ArrayRef<double> seconds);
 
-/// On a product or convolution: its right operand depends on weights alone, and may be kept as it is packed.
+/// On a product or convolution: its right operand depends on weights alone, or on what a loop does not change, and may be kept as it is packed.
 inline constexpr llvm::StringLiteral kPacked = "cresset.packed";
 inline bool keeps_packed(const Fusion& fusion) { return fusion.product && fusion.product->hasAttr(kPacked); }
 
-/// Marks with kPacked the products of bf16 that pack a weight for so few rows that this takes long; which arguments each reads for it.
-llvm::DenseMap<mlir::Operation*, std::vector<int64_t>> mark_packed(mlir::func::FuncOp main, llvm::ArrayRef<Fusion> fusions);
+/// Marks with kPacked the products that pack a weight for so few rows that this takes long: by tiles those of bf16, in a loop all; which arguments each reads for it.
+llvm::DenseMap<mlir::Operation*, std::vector<int64_t>> mark_packed(mlir::func::FuncOp main, llvm::ArrayRef<Fusion> fusions, const Target& target);
 
 /// Tells bytes from others as well as 64 bits can (XXH3, as LLVM has it), on all threads that are together. From the second time on it reads what has been written to since, where that can be watched.
 class Fingerprint {

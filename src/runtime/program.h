@@ -70,6 +70,9 @@ class Program {
   /// allowed.
   virtual void run(void* const* inputs, void* const* outputs) = 0;
 
+  /// Before the runs of one loop, of which this is the body: until it is called again, what the loop reads and does not change is the same bytes.
+  virtual void begin_loop() {}
+
   /// A run that begins before all inputs are known (on the thread of runtime/early_runner.h). `inputs` is alive as long as the run. Null if that is not possible or would not pay.
   virtual std::unique_ptr<EarlyRun> begin(EarlyInputs& /*inputs*/) { return nullptr; }
 

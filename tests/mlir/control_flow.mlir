@@ -9,6 +9,9 @@
 // RUN: cresset-run --compare %t/no_round.mlir
 // RUN: cresset-run --compare %t/constants.mlir
 // RUN: cresset-run --assembly %t/constants.mlir | FileCheck %s --check-prefix=ONCE
+// RUN: cresset-run --compare --tolerance=1e-2 %t/weights.mlir
+// RUN: env CRESSET_BF16_DOT=tiles cresset-run --compare --tolerance=1e-2 %t/weights.mlir
+// RUN: cresset-run --assembly --cpu=avx2 %t/weights.mlir | FileCheck %s --check-prefix=WEIGHTS
 // RUN: cresset-run --compare %t/branches.mlir
 // RUN: cresset-run --compare %t/nested.mlir
 // RUN: cresset-run --compare %t/complex.mlir
@@ -157,6 +160,35 @@ func.func @main(%x: tensor<2x8xf32>, %w: tensor<8x8xf32>) -> (tensor<2x8xf32>, t
       stablehlo.return %next, %a1, %w0 : tensor<i32>, tensor<2x8xf32>, tensor<8x8xf32>
     }
   return %a, %weights : tensor<2x8xf32>, tensor<8x8xf32>
+}
+
+// What a round multiplies by is packed in the first one only: the kernels ask how far that is (1: to be packed there, 2: complete). Of what is
+// bf16 the last place may differ, 2^-4 here before it is made small.
+// WEIGHTS: # dot f32[32x128] f32[160x128]
+// WEIGHTS: cmpq $2, %
+// WEIGHTS: # dot bf16[32x160] bf16[128x160]
+// WEIGHTS: cmpq $2, %
+//--- weights.mlir
+func.func @main(%x: tensor<32x128xf32>, %w: tensor<160x128xf32>, %v: tensor<128x160xbf16>) -> tensor<32x128xf32> {
+  %small = stablehlo.constant dense<0.01> : tensor<32x128xf32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %i, %result = stablehlo.while(%i0 = %zero, %x0 = %x) : tensor<i32>, tensor<32x128xf32>
+    cond {
+      %more = stablehlo.compare LT, %i0, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %next = stablehlo.add %i0, %one : tensor<i32>
+      %y = stablehlo.dot_general %x0, %w, contracting_dims = [1] x [1] : (tensor<32x128xf32>, tensor<160x128xf32>) -> tensor<32x160xf32>
+      %t = stablehlo.tanh %y : tensor<32x160xf32>
+      %h = stablehlo.convert %t : (tensor<32x160xf32>) -> tensor<32x160xbf16>
+      %z = stablehlo.dot_general %h, %v, contracting_dims = [1] x [1] : (tensor<32x160xbf16>, tensor<128x160xbf16>) -> tensor<32x128xbf16>
+      %f = stablehlo.convert %z : (tensor<32x128xbf16>) -> tensor<32x128xf32>
+      %s = stablehlo.multiply %f, %small : tensor<32x128xf32>
+      stablehlo.return %next, %s : tensor<i32>, tensor<32x128xf32>
+    }
+  return %result : tensor<32x128xf32>
 }
 
 //--- branches.mlir

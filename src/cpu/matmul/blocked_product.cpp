@@ -117,6 +117,17 @@ void BlockedProduct::block(const Block& at) {
   end_block(at);
 }
 
+void BlockedProduct::keep_panels() {
+  c_.kernel.packed_bytes = size_t(round_up(s_.n, nr_) * p_.height(s_.k) * p_.bytes);
+  state_ = b_.CreateLoad(b_.getInt64Ty(), s_.packed);
+}
+IR BlockedProduct::kept_or(IR scratch, IR n, IR k) {
+  if (!state_) return scratch;
+  IR first = b_.CreateInBoundsGEP(b_.getInt8Ty(), s_.packed, k_.i64(PackedWeight::kHeader));
+  IR kept = b_.CreateInBoundsGEP(p_.unit, first, b_.CreateAdd(k_.mul(n, p_.height(s_.k)), k_.mul(b_.CreateUDiv(k, k_.i64(p_.depth)), nr_)));
+  return b_.CreateSelect(is_state(PackedWeight::Elsewhere), scratch, kept);
+}
+
 void BlockedProduct::pack_windows(Panels& p, const Block& at, IR from, IR columns, bool asked, const std::function<IR(IR n)>& panel) {
   s_.pack_b({at.batch, at.k0, b_.CreateAdd(at.n0, from), at.k, columns, panel, p.nr, p.lanes, element_of_scratch(pack_scratch_, k_.i64(0)), asked});
   if (p.kind == Panels::PairsOfBf16) k_.loop(k_.i64(0), columns, p.nr, [&](IR n) { s_.packs_units ? p.zero_end(panel(n), at.k) : p.pair_up(panel(n), at.k); });

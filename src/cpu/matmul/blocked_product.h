@@ -71,6 +71,13 @@ class BlockedProduct {
   Panel next_panel(const Block& at, IR n);
   IR is_packed(const Block& at, IR n);
 
+  // B's panels, of all of K, where they outlive the run: after keep_panels().
+  bool may_keep_panels() const { return s_.packed && !s_.pack_b && !s_.groups && !s_.any_m && !s_.any_n && !s_.k_run && s_.batch == 1; }
+  void keep_panels();
+  IR is_state(PackedWeight::State state) { return state_ ? b_.CreateICmpEQ(state_, k_.i64(state)) : state == PackedWeight::Elsewhere ? IR(b_.getTrue()) : IR(b_.getFalse()); }
+  IR kept_or(IR scratch, IR n, IR k);
+  void unless_packed(const std::function<void()>& pack) { state_ ? k_.when(b_.CreateNot(is_state(PackedWeight::Complete)), pack) : pack(); }
+
   void pack_windows(Panels& p, const Block& at, IR from, IR columns, bool asked, const std::function<IR(IR n)>& panel);
   IR columns_of_tile(const Panels& p, const Block& at, IR n) {
     if (end_) return k_.i64(p.is_end ? s_.n % nr_ : nr_);
@@ -100,6 +107,7 @@ class BlockedProduct {
   int64_t packed_a_ = 0, packed_b_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
 
  private:
+  IR state_ = nullptr;  // of kept panels
   void write_row_of_result(const Panels& p, const Block& at, IR row, IR i, IR n, IR memory);
   IR end_of_group(IR group, int64_t size);
   Block block_of_group(IR wanted);

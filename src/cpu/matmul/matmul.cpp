@@ -60,6 +60,7 @@ class RegisterProduct : public BlockedProduct {
     pack_scratch_ = c_.kernel.reserve(s_.pack_scratch + nb_ * s_.column_scratch);
     turned_ = reserve(end_ && by_dots(*end_) ? s_.n % nr_ * kc_ : 0);
     sums_ = reserve(keeps_block() ? mc_ * nb_ : mr_ * nr_);
+    if (may_keep_panels() && !packs_ahead()) keep_panels();
   }
 
   bool packs_block() const { return packs_windows_of_block() || row_by_row(); }
@@ -77,7 +78,7 @@ class RegisterProduct : public BlockedProduct {
   // Else, where it is only copied, the tiles of one panel pack the next one.
   bool packs_ahead() const override { return !s_.pack_b && s_.b_unit_n && s_.n >= nr_; }
 
-  IR panel_b(const Block& at, IR n) { return BlockedProduct::panel_b(at, n, packs_block()); }
+  IR panel_b(const Block& at, IR n) { return kept_or(BlockedProduct::panel_b(at, n, packs_block()), b_.CreateAdd(at.n0, n), at.k0); }
   IR sums_of(const Panels& p, IR m, IR n) { return keeps_block() ? kept_sums(p, m, n) : element_of_scratch(sums_, k_.i64(0)); }
 
   void step(const Block& at) override {
@@ -102,7 +103,7 @@ class RegisterProduct : public BlockedProduct {
       auto pack = [&] { p.pack_b(at.batch, b_.CreateAdd(at.n0, n), columns_of_tile(p, at, n), at.k0, at.k, [&](IR) { return panel_b(at, n); }); };
       if (s_.panel_by_panel && !reads_b(p)) pack_windows(p, n, columns_of_tile(p, at, n));
       else if (packs_ahead()) k_.when(b_.CreateNot(is_packed(at, n)), pack);
-      else if (!s_.pack_b) pack();
+      else if (!s_.pack_b) unless_packed(pack);
       if (by_dots(p)) turn_columns(panel_b(at, n), at.k);
       if (p.makes_up_for_zero())
         for (auto [v, sums] : llvm::enumerate(p.made_up_for_zero(panel_b(at, n), at.k))) b_.CreateAlignedStore(sums, made_up_for_columns(p, v), llvm::Align(4));
@@ -216,7 +217,7 @@ class RegisterProduct : public BlockedProduct {
   void care_for_b(Panels& p, const Block& at, IR m, IR n, IR part) {
     IR tile = b_.CreateUDiv(m, k_.i64(mr_));
     if (packs_ahead()) pack_part(at, n, b_.CreateAdd(b_.CreateMul(tile, parts_of(at.k)), part));
-    else if (asks_for_b() && !p.is_end) ask_for_b(at, b_.CreateAdd(k_.mul(tile, parts_of_tile()), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_))));
+    else if (asks_for_b() && !p.is_end) unless_packed([&] { ask_for_b(at, b_.CreateAdd(k_.mul(tile, parts_of_tile()), part), b_.CreateAdd(at.n0, k_.add(n, k_.i64(nr_)))); });
   }
   // Of A itself.
   IRs rows_in_place(const Block& at, IR m) {

@@ -321,11 +321,14 @@ static bool ends_soon(const MatmulSpec& s, const Target& target) {
   return target.registers == 16 && !s.b_made && s.k <= kMostTerms && double(s.k) * (kPackedElement / double(s.m) + kMoreOfTile) < kEnd;
 }
 
+// Whether a B that a loop does not change is packed, in the first of its rounds (with 32 registers, rather than read in place, not measured).
+static bool is_packed_once(const MatmulSpec& s, const Target& target) { return s.packed && s.type.isF32() && s.m > kFewRows && target.registers == 16; }
+
 bool is_thin(const MatmulSpec& s, const Target& target) {
   if (s.m > s.n || s.pack_b || (s.b_made && s.m > kMostRowsOfMade)) return false;
   if (!isa<FloatType>(s.type)) return s.type.isInteger(32) && is_byte(s.a_type) && is_byte(s.b_type) && s.a_unit_k && s.b_unit_k && s.k >= 64 && s.m <= kMostRowsOfBytes;
   bool pairs = target.bf16_dot != Target::None && (s.converted ? s.converted.isBF16() : s.a_type.isBF16() && s.b_type.isBF16());
-  if (s.b_unit_k) return s.a_unit_k && s.k >= 64 && !ends_soon(s, target) && s.m <= (pairs && target.tiles ? kMostRowsOfPairs : kMostRowsAlongK);
+  if (s.b_unit_k) return s.a_unit_k && s.k >= 64 && !ends_soon(s, target) && !is_packed_once(s, target) && s.m <= (pairs && target.tiles ? kMostRowsOfPairs : kMostRowsAlongK);
   return s.b_unit_n && s.m <= (pairs ? kMostRowsOfPairs : kMostRows);  // pairs along N are made by packing
 }
 

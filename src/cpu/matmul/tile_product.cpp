@@ -41,10 +41,7 @@ class TileProduct : public BlockedProduct {
     sums_ = reserve(keeps_block() ? mc_ * nb_ : 2 * mr_ * nr_);
     made_up_ = reserve(p_.makes_up_for_zero() ? round_up(nb_, nr_) : 0);
     if (splits()) reserve_plain();
-    if (keeps_packed()) {
-      c_.kernel.packed_bytes = size_t(round_up(s_.n, nr_) * p_.height(s_.k) * p_.bytes);
-      state_ = b_.CreateLoad(b_.getInt64Ty(), s_.packed);
-    }
+    if (may_keep_panels() && !splits()) keep_panels();
     for (IR* state : {&written_m_, &written_n_, &written_rows_, &turn_}) *state = k_.alloca_in_entry(b_.getInt64Ty(), 1);
     written_ = k_.alloca_in_entry(b_.getPtrTy(), 1);
     b_.CreateStore(k_.i64(0), turn_);
@@ -82,17 +79,6 @@ class TileProduct : public BlockedProduct {
 
   bool packs_ahead() const override { return !keeps_columns() && !s_.pack_b && (s_.b_unit_n || s_.b_unit_k) && s_.n >= nr_ && mc_ >= vectors() * mr_; }
   int64_t vectors() const { return nr_ / TileRegisters::kRows; }
-  // B's panels, of all of K, where they outlive the run.
-  bool keeps_packed() const { return s_.packed && !s_.pack_b && !s_.groups && !s_.any_m && !s_.any_n && !s_.k_run && s_.batch == 1 && !splits(); }
-  IR kept_panel(IR n, IR k) {
-    IR first = b_.CreateInBoundsGEP(b_.getInt8Ty(), s_.packed, k_.i64(PackedWeight::kHeader));
-    return b_.CreateInBoundsGEP(p_.unit, first, b_.CreateAdd(k_.mul(n, p_.height(s_.k)), k_.mul(b_.CreateUDiv(k, k_.i64(p_.depth)), nr_)));
-  }
-  IR is_state(PackedWeight::State state) { return keeps_packed() ? b_.CreateICmpEQ(state_, k_.i64(state)) : state == PackedWeight::Elsewhere ? IR(b_.getTrue()) : IR(b_.getFalse()); }
-  IR kept_or(IR scratch, IR n, IR k) { return keeps_packed() ? b_.CreateSelect(is_state(PackedWeight::Elsewhere), scratch, kept_panel(n, k)) : scratch; }
-
-  void unless_packed(const std::function<void()>& pack) { keeps_packed() ? k_.when(b_.CreateNot(is_state(PackedWeight::Complete)), pack) : pack(); }
-
   bool keeps_block_of_b() const { return packs_windows_of_block() || keeps_columns(); }
   IR panel_b(const Block& at, IR n) { return kept_or(BlockedProduct::panel_b(at, n, keeps_block_of_b()), b_.CreateAdd(at.n0, n), at.k0); }
   IR panel_a(IR m) { return BlockedProduct::panel_a(keeps_columns() ? k_.i64(0) : m); }
@@ -276,7 +262,6 @@ class TileProduct : public BlockedProduct {
     });
   }
 
-  IR state_ = nullptr;   // of kept panels
   int64_t made_up_ = 0, rows_ = 0;  // places in scratch; the latter in bytes
   MatmulSpec plain_spec_;
   std::optional<Panels> plain_;

@@ -5,6 +5,7 @@
 #include "composite/decompose.h"
 #include "cpu/emit/element.h"
 #include "cpu/fusion.h"
+#include "cpu/kept.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -34,6 +35,7 @@ class Loop final : public composite::Kernel {
     std::vector<BufferPtr> others(carried);
     for (size_t i = 0; i < carried; ++i)
       if (outputs[i].aliased >= 0) std::memcpy(results[i], operands[i], outputs[i].bytes), now_[i] = results[i];
+    body_->begin_loop();
     for (bool first = true;; first = false) {
       uint8_t goes_on = 0;
       void* to = &goes_on;
@@ -212,9 +214,10 @@ OwningOpRef<ModuleOp> program_of(ModuleOp from, StringRef name, unsigned region)
   return module;
 }
 
-// Arrays of which each round writes a part are one buffer throughout.
-void update_in_place(ModuleOp module) {
+// Arrays of which each round writes a part are one buffer throughout, and what a round is given beside the loop's values is the same in all.
+void mark_arguments(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
+  for (unsigned i = main.getNumResults(); i < main.getNumArguments(); ++i) main.setArgAttr(i, kConstantOfLoop, UnitAttr::get(main.getContext()));
   for (OpOperand& result : main.getBody().front().getTerminator()->getOpOperands()) {
     Operation* update = result.get().getDefiningOp();
     if (update && overwritten_by(update) == main.getArgument(result.getOperandNumber()))
@@ -237,11 +240,11 @@ llvm::Expected<std::unique_ptr<composite::Kernel>> kernel_of(CompositeOp stands_
   std::vector<std::unique_ptr<Program>> programs;
   for (unsigned i = 0; i < op->getNumRegions(); ++i) {
     auto region = program_of(module, name, i);
-    if (loops && i == 1) update_in_place(*region);
+    if (loops && i == 1) mark_arguments(*region);
     auto program = compile(*region);
     if (!program) return program.takeError();
     stats.kernels += (*program)->stats().kernels, stats.unique_kernels += (*program)->stats().unique_kernels;
-    stats.temporary_bytes += (*program)->stats().temporary_bytes;
+    stats.temporary_bytes += (*program)->stats().temporary_bytes, stats.kept_bytes += (*program)->stats().kept_bytes;
     programs.push_back(std::move(*program));
   }
   if (loops) return std::make_unique<Loop>(std::move(programs[0]), std::move(programs[1]));
