@@ -35,6 +35,7 @@
 // RUN: cresset-run --assembly --cpu=avx512 %t/larger.mlir | FileCheck %s --check-prefix=ORDER
 // RUN: cresset-run --assembly --cpu=avx512 %t/windows.mlir | FileCheck %s --check-prefix=WINDOWS
 // RUN: cresset-run --assembly --cpu=avx2 %t/depthwise.mlir | FileCheck %s --check-prefix=INSIDE
+// RUN: cresset-run --assembly --cpu=avx2 %t/pixels.mlir | FileCheck %s --check-prefix=PIXELS
 
 // Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
 // PAIRS-COUNT-24: vdpbf16ps
@@ -338,4 +339,16 @@ func.func @main(%x: tensor<1x8x56x56xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[1, 1], [1, 1]]}
       {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<1x8x56x56xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x56x56xf32>
   return %0 : tensor<1x8x56x56xf32>
+}
+
+// Weights that are more than a small image, with 16 registers: its pixels are all packed before, and only rows of weights, the next ones, are asked for (t1). While all rows passed one panel, its next one was (t0).
+// PIXELS-NOT: prefetcht0
+// PIXELS: prefetcht1
+// PIXELS: vfmadd{{.*}}ymm
+// PIXELS-NOT: prefetcht0
+// PIXELS: retq
+//--- pixels.mlir
+func.func @main(%x: tensor<1x320x7x7xf32>, %w: tensor<640x320x1x1xf32>) -> tensor<1x640x7x7xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x320x7x7xf32>, tensor<640x320x1x1xf32>) -> tensor<1x640x7x7xf32>
+  return %0 : tensor<1x640x7x7xf32>
 }

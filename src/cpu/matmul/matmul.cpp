@@ -65,14 +65,15 @@ class RegisterProduct : public BlockedProduct {
 
   bool packs_block() const { return packs_windows_of_block() || row_by_row(); }
   // Where the sums have few terms, what is stored takes the time: then whole rows of a block follow each other, by columns that are all packed before, a quarter of L2,
-  // so that memory is read and written in order. A panel of A is what stays in L1. With 16 registers (not measured with 32), also where all columns are that small beside A: while all of its rows passed
-  // one panel, they would be read faster than memory gives them.
+  // so that memory is read and written in order. A panel of A is what stays in L1. With 16 registers (not measured with 32), also of a first convolution of 27 terms, and
+  // where all columns are that small beside A: its rows would be read for each panel, and faster than memory gives them.
   static constexpr int64_t kFewTerms = 256, kBytesOfColumns = 256 * 1024;
-  static constexpr int64_t kTermsOfMany = 1024;
+  static constexpr int64_t kFewestTerms = 32, kManyTerms = 1024;
   bool row_by_row() const {
     if (!s_.panel_by_panel || s_.k == 0) return false;
     if (s_.k <= kFewTerms && 2 * s_.k <= s_.m) return true;
-    return k_.target.registers == 16 && !s_.any_n && s_.k <= kTermsOfMany && 2 * s_.m >= s_.n && s_.k * s_.n * p_.bytes <= kBytesOfColumns;
+    if (k_.target.registers == 32) return false;
+    return (s_.k <= kFewestTerms && s_.k <= s_.m) || (!s_.any_n && s_.k <= kManyTerms && 2 * s_.m >= s_.n && s_.k * s_.n * p_.bytes <= kBytesOfColumns);
   }
   // Or not at all: packing is worth it for many tiles, or where rows of B would throw each other out of L2, because they begin in too few of its sets.
   static constexpr int64_t kFewTiles = 32, kFewestTiles = 4, kBytesOfWay = 64 * 1024, kWaysOfPanel = 8;
