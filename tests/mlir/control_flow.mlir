@@ -10,6 +10,7 @@
 // RUN: cresset-run --compare %t/constants.mlir
 // RUN: cresset-run --assembly %t/constants.mlir | FileCheck %s --check-prefix=ONCE
 // RUN: cresset-run --compare --tolerance=1e-2 %t/weights.mlir
+// RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=pairs cresset-run --compare --cpu=wide --tolerance=1e-2 %t/weights.mlir
 // RUN: env CRESSET_BF16_DOT=tiles cresset-run --compare --tolerance=1e-2 %t/weights.mlir
 // RUN: cresset-run --assembly --cpu=avx2 %t/weights.mlir | FileCheck %s --check-prefix=WEIGHTS
 // RUN: cresset-run --compare %t/branches.mlir
