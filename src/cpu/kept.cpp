@@ -107,9 +107,8 @@ llvm::DenseMap<Operation*, std::vector<int64_t>> mark_packed(func::FuncOp main, 
   llvm::DenseMap<Value, llvm::SetVector<Value>> weights;  // that a value is made of, alone
   bool in_loop = false;
   for (BlockArgument argument : main.getArguments()) {
-    bool is_constant = main.getArgAttr(argument.getArgNumber(), kConstantOfLoop) != nullptr;
-    in_loop |= is_constant;
-    if (is_constant || is_weight(main, argument)) weights[argument].insert(argument);
+    if (is_weight(main, argument)) weights[argument].insert(argument);
+    if (main.getArgAttr(argument.getArgNumber(), kConstantOfLoop)) in_loop = true, weights[argument];  // none to compare
   }
   if (weights.empty() || !(in_loop || (target.tiles && WriteWatch::is_available()))) return marked;
   int64_t bytes = 0;

@@ -29,7 +29,8 @@ Kept choose_kept(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, ll
 inline constexpr llvm::StringLiteral kPacked = "cresset.packed";
 inline bool keeps_packed(const Fusion& fusion) { return fusion.product && fusion.product->hasAttr(kPacked); }
 
-/// Marks with kPacked the products that pack a weight for so few rows that this takes long: by tiles those of bf16, in a loop all; which arguments each reads for it.
+/// Marks with kPacked the products that pack a weight for so few rows that this takes long: by tiles those of bf16, in a loop all; which weights each reads for it. The constants of a loop are none:
+/// Program::begin_loop() says when they change.
 llvm::DenseMap<mlir::Operation*, std::vector<int64_t>> mark_packed(mlir::func::FuncOp main, llvm::ArrayRef<Fusion> fusions, const Target& target);
 
 /// Tells bytes from others as well as 64 bits can (XXH3, as LLVM has it), on all threads that are together. From the second time on it reads what has been written to since, where that can be watched.

@@ -92,7 +92,7 @@ size_t NativeProgram::first_launch(void* const* inputs) {
 
 void NativeProgram::look_at_packed(void* const* inputs) {
   packed_has_changed_ = false;
-  if (packed_slots_.empty() || is_body_) return;
+  if (packed_slots_.empty() || of_packed_.inputs.empty()) return;
   of_packed_.are_same(inputs);
   packed_has_changed_ = of_packed_.changes > 0;
   if (packed_has_changed_) set_packed(PackedWeight::Elsewhere);
@@ -118,9 +118,7 @@ void NativeProgram::set_packed(PackedWeight::State state) {
 }
 
 void NativeProgram::begin_loop() {
-  if (packed_slots_.empty()) return;
-  is_body_ = true;
-  set_packed(PackedWeight::Made);
+  if (!packed_slots_.empty()) set_packed(PackedWeight::Made);
 }
 
 void NativeProgram::run(void* const* inputs, void* const* outputs) {

@@ -49,7 +49,7 @@ class NativeProgram final : public Program {
   void add_foreign(ForeignCall call, llvm::ArrayRef<mlir::Value> buffers, const BufferPlan& plan);
   /// The launches so far are those whose results are kept as long as these inputs are the same bytes.
   void keep_launches(llvm::ArrayRef<int64_t> weights) { kept_launches_ = launches_.size(), of_kept_.begin(weights, inputs_); }
-  /// What kernels pack of these inputs is kept, too, where writes to them can be watched; or in a loop's body, where there are none.
+  /// What kernels pack of these inputs is kept, too, where writes to them can be watched. In a loop's body there are none.
   void keep_packed(llvm::ArrayRef<int64_t> weights) { of_packed_.begin(weights, inputs_); }
 
   using Program::composites_;
@@ -107,7 +107,6 @@ class NativeProgram final : public Program {
   Weights of_kept_, of_packed_;           // that they read, that kernels pack
   std::vector<std::pair<size_t, int64_t>> kept_slots_;  // position in the table; offset in kept_
   BufferPtr kept_;
-  bool is_body_ = false;             // of a loop, which says when weights change
   bool packed_has_changed_ = false;  // since the run before
   std::vector<std::pair<size_t, size_t>> packed_slots_;  // position in the table; offset in packed_
   size_t packed_bytes_ = 0;

@@ -50,7 +50,7 @@ void BlockedProduct::choose_blocks(int64_t kc, const Limits& most) {
   });
 }
 
-IR BlockedProduct::panel_b(const Block& at, IR n, bool whole_block) {
+IR BlockedProduct::panel_in_scratch(const Block& at, IR n, bool whole_block) {
   if (packs_ahead()) {  // two, which take turns from one step along K to the next
     IR of_step = b_.CreateUDiv(b_.CreateAdd(at.n, k_.i64(nr_ - 1)), k_.i64(nr_)), begin = b_.CreateSub(at.k0, at.k_begin), step = b_.CreateUDiv(in_run(begin), k_.i64(kc_));
     if (s_.k_run) step = b_.CreateAdd(step, k_.mul(b_.CreateUDiv(begin, k_.i64(s_.k_run)), ceil_div(s_.k_run, kc_)));

@@ -52,7 +52,8 @@ class BlockedProduct {
   IR panel_a(IR m) { return element_of_scratch(packed_a_, k_.mul(m, p_.height(kc_))); }
   // A panel of B is packed right before all rows of the block pass it, unless the whole block is packed at once.
   bool packs_windows_of_block() const { return s_.pack_b && !s_.panel_by_panel; }
-  IR panel_b(const Block& at, IR n, bool whole_block);
+  IR panel_b(const Block& at, IR n, bool whole_block) { return kept_or(panel_in_scratch(at, n, whole_block), b_.CreateAdd(at.n0, n), at.k0); }
+  IR panel_in_scratch(const Block& at, IR n, bool whole_block);
   // The panels of a block, of which the last one of all may be narrower.
   void each_panel(const Block& at, const std::function<void(Panels& p, IR n)>& body) { p_.each(end_, at.n, body); }
   // Of the last panel only as many vectors as its columns need, where these are known only when it runs: by the first one of the parts, from that one on, that has them.
@@ -107,12 +108,13 @@ class BlockedProduct {
   int64_t packed_a_ = 0, packed_b_ = 0, sums_ = 0, pack_scratch_ = 0;  // places in scratch
 
  private:
-  IR state_ = nullptr;  // of kept panels
   void write_row_of_result(const Panels& p, const Block& at, IR row, IR i, IR n, IR memory);
   IR end_of_group(IR group, int64_t size);
   Block block_of_group(IR wanted);
   void block(const Block& at);
   static constexpr int64_t kRowsOfGroup = 192;
+
+  IR state_ = nullptr;  // of kept panels
 };
 
 /// Products by AMX's tiles, of a spec whose Panels have a grid of them.

@@ -85,7 +85,7 @@ class RegisterProduct : public BlockedProduct {
   // Else, where it is only copied, the tiles of one panel pack the next one.
   bool packs_ahead() const override { return !s_.pack_b && s_.b_unit_n && s_.n >= nr_; }
 
-  IR panel_b(const Block& at, IR n) { return kept_or(BlockedProduct::panel_b(at, n, packs_block()), b_.CreateAdd(at.n0, n), at.k0); }
+  IR panel_b(const Block& at, IR n) { return BlockedProduct::panel_b(at, n, packs_block()); }
   IR sums_of(const Panels& p, IR m, IR n) { return keeps_block() ? kept_sums(p, m, n) : element_of_scratch(sums_, k_.i64(0)); }
 
   void step(const Block& at) override {

@@ -80,7 +80,7 @@ class TileProduct : public BlockedProduct {
   bool packs_ahead() const override { return !keeps_columns() && !s_.pack_b && (s_.b_unit_n || s_.b_unit_k) && s_.n >= nr_ && mc_ >= vectors() * mr_; }
   int64_t vectors() const { return nr_ / TileRegisters::kRows; }
   bool keeps_block_of_b() const { return packs_windows_of_block() || keeps_columns(); }
-  IR panel_b(const Block& at, IR n) { return kept_or(BlockedProduct::panel_b(at, n, keeps_block_of_b()), b_.CreateAdd(at.n0, n), at.k0); }
+  IR panel_b(const Block& at, IR n) { return BlockedProduct::panel_b(at, n, keeps_block_of_b()); }
   IR panel_a(IR m) { return BlockedProduct::panel_a(keeps_columns() ? k_.i64(0) : m); }
 
   void step(const Block& at) override {
@@ -174,7 +174,7 @@ class TileProduct : public BlockedProduct {
     k_.loop(k_.i64(0), p_.steps(at.k), [&](IR step) {
       auto plainly = [&] { p_.multiply_step(a, b, step, [](int) {}); };
       auto packing = [&] {
-        Panels::PanelOfB target{at.batch, b_.CreateAdd(at.n0, next.n), next.k0, k_.i64(nr_), kept_or(BlockedProduct::panel_b(at, k_.add(n, k_.i64(nr_)), false), b_.CreateAdd(at.n0, next.n), next.k0)};
+        Panels::PanelOfB target{at.batch, b_.CreateAdd(at.n0, next.n), next.k0, k_.i64(nr_), kept_or(panel_in_scratch(at, k_.add(n, k_.i64(nr_)), false), b_.CreateAdd(at.n0, next.n), next.k0)};
         auto pieces = p_.pieces_of_b(target, step, vector);
         const int count = int(pieces.size()), products = p_.products_of_step();
         p_.multiply_step(a, b, step, [&](int product) {
