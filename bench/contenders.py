@@ -77,6 +77,16 @@ def cresset_device(row, threads):
     return run_with(work, work.module, torch_cresset.sync)
 
 
+def cresset_exported(row, threads):
+    import torch
+    import torch_cresset
+
+    work = row.work()
+    with torch.no_grad():
+        program = torch.export.export(work.module, work.inputs)
+    return run_with(work, torch_cresset.load(program))
+
+
 def exported(work):
     """The row as StableHLO without composites, and its arguments."""
     import torch
@@ -268,6 +278,7 @@ CONTENDERS = dict(
     eager=Contender("eager", eager),
     cresset=Contender("**cresset**, torch.compile", cresset, ("torch_cresset",), ours=True, cached=True),
     cresset_device=Contender("**cresset**, device", cresset_device, ("torch_cresset",), ours=True, cached=True),
+    cresset_exported=Contender("**cresset**, exported", cresset_exported, ("torch_cresset",), ours=True, cached=True, runs=lambda row: not row.training),
     inductor=Contender("Inductor", inductor, cached=True),
     xla=Contender("XLA (JAX)", xla, ("jax", "torch_cresset"), runs=lambda row: f32_inference(row) or row.name.startswith("mlp")),
     onnxruntime=Contender("ONNX Runtime", onnxruntime, ("onnxruntime", "onnxscript"), runs=f32_inference),

@@ -152,7 +152,7 @@ def write_docs(path, data):
     path.write_text(f"{before}{BEGIN}\n\n![Times of all contenders relative to the machine's limit]({picture.name})\n\n{markdown(data)}\n{END}{after}")
 
 
-COLOURS = dict(cresset="#c2255c", cresset_device="#f06595", eager="#868e96", inductor="#1c7ed6", xla="#2b8a3e", onnxruntime="#e8590c", openvino="#7048e8", iree="#0b7285")
+COLOURS = dict(cresset="#c2255c", cresset_device="#f06595", cresset_exported="#faa2c1", eager="#868e96", inductor="#1c7ed6", xla="#2b8a3e", onnxruntime="#e8590c", openvino="#7048e8", iree="#0b7285")
 LINE, LEFT, WIDTH, TOP, STEPS = 30, 330, 560, 64, (1, 1.5, 2, 3, 5, 10, 20, 50)
 
 

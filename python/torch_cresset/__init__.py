@@ -65,6 +65,17 @@ def step():
         _C.end_step()
 
 
+def load(program):
+    """An exported program, ready to run: `torch_cresset.load(torch.export.export(model.eval(), (x,)))(x)`.
+
+    program: a torch.export.ExportedProgram on the CPU, or the name of a file of torch.export.save's, or such a file. Its weights are not copied: what is written to them in place holds from the next
+    call on. Returns a torch_cresset.executable.Executable, to be called as the model was. Raises ValueError for what can't be run: tensors on other devices, tokens and objects of classes in C++ among
+    the inputs, gradients among the results."""
+    from .executable import Executable  # and Dynamo, which takes as long to import as PyTorch
+
+    return Executable(program if isinstance(program, torch.export.ExportedProgram) else torch.export.load(program))
+
+
 from .composite import composite  # noqa: E402
 from .control import composites, explain, include_path, interpreted, load_plugin, profile  # noqa: E402
 from .export import stablehlo  # noqa: E402

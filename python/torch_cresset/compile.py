@@ -192,7 +192,7 @@ def _partition(joint, inputs, **options):
         return min_cut_rematerialization_partition(joint, inputs, **options)
 
 
-def _through_aot_autograd(module, inputs):
+def through_aot_autograd(module, inputs):
     with operators.whole(), _whole():
         return aot_autograd(fw_compiler=_compile, bw_compiler=_compile, partition_fn=_partition)(module, inputs)
 
@@ -209,7 +209,7 @@ class _Direct(SerializableCallable):
 
     def __init__(self, graph, trains):
         self.graph, self.trains, self.programs, self.otherwise = graph, trains, Programs(), None
-        self.recorder = direct.Recorder(graph, trains)
+        self.recorder = direct.Recorder(graph, trains, direct.weights(graph))
 
     @classmethod
     def serialize_compile_artifacts(cls, fn):
@@ -232,8 +232,8 @@ class _Direct(SerializableCallable):
         try:
             self.record(inputs)
         except Exception as error:  # of these sizes
-            _say_why(error)
-            self.otherwise = _through_aot_autograd(torch.fx.GraphModule({}, self.graph), list(inputs))
+            say_why(error)
+            self.otherwise = through_aot_autograd(torch.fx.GraphModule({}, self.graph), list(inputs))
             return self.otherwise(*inputs)
         return self.programs.run(inputs)
 
@@ -245,7 +245,7 @@ class _Artifact(BackendCacheArtifact):
         return _Direct.deserialize_compile_artifacts(self.content)
 
 
-def _say_why(error):
+def say_why(error):
     _C.count("cresset.aot_autograd")
     _log.debug("traced by AOTAutograd: %s", error)
 
@@ -257,8 +257,8 @@ def backend(module, inputs, **_):
         compiled = _Direct(module.graph, direct.check(module.graph, inputs))
         compiled.record([_hint(v) for v in inputs])
     except Exception as error:  # whatever it is: AOTAutograd's way raises what is the user's
-        _say_why(error)
-        return _through_aot_autograd(module, inputs)
+        say_why(error)
+        return through_aot_autograd(module, inputs)
     if torch._dynamo.config.caching_precompile and hasattr(module, "_backend_id"):
         with contextlib.suppress(Exception):  # what can't be written is traced again
             PrecompileContext.record_artifact(_Artifact(module._backend_id, _Direct.serialize_compile_artifacts(compiled)))

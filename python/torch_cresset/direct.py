@@ -184,18 +184,18 @@ def _find(name):
     return operator.attrgetter(rest)(sys.modules[home])
 
 
-def _weights(graph):
+def weights(graph):
     """For each input whether it is a module's parameter or buffer, as Dynamo notes."""
     tensors = [node.meta.get("tensor_dict") or {} for node in graph.nodes if node.op == "placeholder"]
     return [tensor.get("_dynamo_static_input_type") is not None for tensor in tensors]
 
 
 class Recorder:
-    """Makes programs of a graph, for inputs of any sizes."""
+    """Makes programs of a graph, for inputs of any sizes. `weights`: for each input whether it is a parameter or buffer, which few calls change."""
 
-    def __init__(self, graph, trains):
+    def __init__(self, graph, trains, weights):
         self.trains, self.calls = trains, _Calls(graph, trains)
-        self.weights = [weight and not trains for weight in _weights(graph)]
+        self.weights = [weight and not trains for weight in weights]
 
     def _results(self, stand_ins):
         with _as_on_cpu():

@@ -1,0 +1,113 @@
+"""Exported programs as functions of native code: what Dynamo guards in every call, torch.export has settled ahead."""
+
+import torch
+from torch._export import utils as export_utils
+from torch.export._unlift import _check_inputs_match
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils import _pytree as pytree
+
+from . import compile, direct
+from .programs import Programs
+
+_WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+_WRITTEN = (OutputKind.PARAMETER_MUTATION, OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+
+
+class Executable:
+    """What torch_cresset.load() returns. A call takes what the exported function took, tensors on the CPU of its dtypes and of sizes that its dynamic_shapes allow, and returns what it returned, without gradients.
+
+    The first call of each combination of sizes records and compiles, or finds in the kernel cache. Raises as torch.export's own module does if arguments are of another structure, type or size (ValueError,
+    RuntimeError), and says which one. An operator that is not lowered runs eagerly, counted and named in a warning. Threads may call it at the same time; they take turns.
+    """
+
+    def __init__(self, program):
+        self._program, self._graph = program, _with_writes(program)
+        self._weights = [_weight(program, spec) for spec in program.graph_signature.input_specs if spec.kind in _WEIGHTS]
+        self._user_inputs = [node for node in self._graph.nodes if node.op == "placeholder"][len(self._weights):]
+        self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
+        arguments, named = self._in_spec.children()
+        # Nothing has to be taken apart, as of most models: how many arguments, and the names of the others.
+        self._is_flat = all(child.is_leaf() for child in arguments.children() + named.children())
+        self._count, self._names = arguments.num_children, named.context
+        self._programs = Programs()
+        self._recorder = direct.Recorder(self._graph, False, [True] * len(self._weights) + [False] * len(self._user_inputs))
+        self._others = {}  # by the inputs' types and sizes: what can't be recorded directly
+
+    def __call__(self, *args, **kwargs):
+        inputs = [*self._weights, *self._flattened(args, kwargs)]
+        results = self._programs.run(inputs)
+        if results is None:
+            results = self._first_call(args, kwargs, inputs)
+        return pytree.tree_unflatten(results, self._out_spec)
+
+    def _flattened(self, args, kwargs):
+        if self._is_flat and len(args) == self._count and len(kwargs) == len(self._names):
+            inputs = [*args, *(kwargs.get(name) for name in self._names)]
+            if all(isinstance(v, torch.Tensor) and v.is_cpu for v in inputs):
+                return inputs
+        return [value for _, value in self._checked(args, kwargs)]
+
+    def _checked(self, args, kwargs):
+        """The user's arguments with their names, if their structure and types are the exported ones'."""
+        arguments = _check_inputs_match(args, kwargs, self._in_spec)
+        for (path, value), node in zip(arguments, self._user_inputs):
+            _check_type(export_utils.get_keystr(path), value, node.meta.get("val"))
+        return arguments
+
+    def _first_call(self, args, kwargs, inputs):
+        """Of arguments of these sizes."""
+        arguments = self._checked(args, kwargs)
+        export_utils._check_input_constraints_for_graph(self._user_inputs, arguments, self._program.range_constraints)
+        with torch.no_grad():
+            sizes = tuple((v.dtype, v.shape, v.stride()) if isinstance(v, torch.Tensor) else v for _, v in arguments)
+            if sizes not in self._others:
+                try:
+                    direct.check(self._graph, inputs)
+                    self._programs.add(inputs, *self._recorder.record(inputs))
+                    return self._programs.run(inputs)
+                except Exception as error:  # whatever it is: AOTAutograd's way raises what is the user's
+                    compile.say_why(error)
+                    self._others[sizes] = compile.through_aot_autograd(torch.fx.GraphModule(self._program.graph_module, self._graph), inputs)
+            return list(self._others[sizes](*inputs))
+
+
+def _with_writes(program):
+    """The program's graph, which returns the user's results and writes by itself what it changes."""
+    signature, graph, inputs = program.graph_signature, torch.fx.Graph(), {}
+    results = graph.graph_copy(program.graph, inputs)
+    placeholders = [copy for node, copy in inputs.items() if node.op == "placeholder"]
+    by_name = {}
+    for spec, node in zip(signature.input_specs, placeholders, strict=True):
+        if spec.kind not in (*_WEIGHTS, InputKind.USER_INPUT):
+            raise ValueError(f"cresset: the exported program's input {spec.arg.name} is a {spec.kind.name}, which compiled code can't take")
+        by_name[spec.target or spec.arg.name] = node
+    returned = []
+    for spec, value in zip(signature.output_specs, results, strict=True):
+        if spec.kind in _WRITTEN:
+            graph.call_function(torch.ops.aten.copy_.default, (by_name[spec.target], value))
+        elif spec.kind == OutputKind.USER_OUTPUT:
+            returned.append(value)
+        else:
+            raise ValueError(f"cresset: the exported program's result {spec.arg.name} is a {spec.kind.name}; torch.compile(model, backend=\"cresset\") trains")
+    graph.output(tuple(returned))
+    return graph
+
+
+def _weight(program, spec):
+    tensor = program.state_dict.get(spec.target) if spec.persistent is not False else None
+    tensor = program.constants[spec.target] if tensor is None else tensor
+    if tensor.device.type != "cpu":
+        raise ValueError(f"cresset: {spec.target} of the exported program is on {tensor.device}; export the model on the CPU")
+    return tensor.detach()
+
+
+def _check_type(name, value, expected):
+    """What torch.export leaves out where it looks at sizes and numbers."""
+    if not isinstance(expected, torch.Tensor):
+        return
+    if not isinstance(value, torch.Tensor):
+        raise RuntimeError(f"Expected input at {name} to be a tensor, but got {type(value)}")
+    if value.dtype != expected.dtype:
+        raise RuntimeError(f"Expected input at {name} to be of {expected.dtype}, but got {value.dtype}")
+    if value.device.type != "cpu":
+        raise RuntimeError(f"Expected input at {name} to be on the CPU, but it is on {value.device}")
