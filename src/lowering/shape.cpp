@@ -48,13 +48,13 @@ Value arange_start_out(Builder& b, Scalar start, Scalar end, Scalar step) {
 }
 // From both ends, so that the last element is exactly `end`.
 Value linspace_out(Builder& b, Scalar start, Scalar end, int64_t steps) {
-  mlir::Type f64 = b.ops.getF64Type(), i64 = b.ops.getI64Type();
+  mlir::Type f64 = b.ops.getF64Type();
   Dims shape = b.result_shape();
   Value first = b.scalar(start, f64, shape), last = b.scalar(end, f64, shape);
   if (steps <= 1) return b.convert(first, b.result_element());
-  Value step = b.div(b.sub(last, first), b.like(double(steps - 1), first)), i = b.iota(0, shape, i64);
-  Value position = b.convert(i, f64), back = b.sub(b.like(double(steps - 1), position), position);
-  Value in_front = b.compare(Direction::LT, i, b.constant(c10::Scalar(steps / 2), i64, shape));
+  Value step = b.div(b.sub(last, first), b.like(double(steps - 1), first));
+  Value position = b.iota(0, shape, f64), back = b.sub(b.like(double(steps - 1), position), position);
+  Value in_front = b.compare(Direction::LT, position, b.like(double(steps / 2), position));
   return b.convert(b.select(in_front, b.add(first, b.mul(step, position)), b.sub(last, b.mul(step, back))), b.result_element());
 }
 Value eye_m_out(Builder& b, int64_t n, int64_t m) {

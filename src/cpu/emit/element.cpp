@@ -251,6 +251,9 @@ IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
       .Case([&](IotaOp iota) {
         IR i = as_lanes(at[iota.getIotaDimension()]);
         auto* type = k_.vector(k_.compute_type(element(iota)), lanes_);
+        // Without AVX-512 64 bits become floats one by one.
+        bool is_short = !k_.any_size && shaped(iota).getDimSize(iota.getIotaDimension()) <= std::numeric_limits<int32_t>::max();
+        if (is_float(element(iota)) && is_short) i = b.CreateTrunc(i, k_.vector(b.getInt32Ty(), lanes_));
         return is_float(element(iota)) ? k_.round(element(iota), b.CreateSIToFP(i, type)) : b.CreateSExtOrTrunc(i, type);
       })
       .Case([&](DynamicSliceOp slice) {

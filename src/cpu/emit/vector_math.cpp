@@ -360,13 +360,19 @@ IR emit_integer(KernelEmitter& k, IR x, llvm::Type* to, bool is_signed) {
   Float f{k, x->getType()};
   int bits = to->getScalarSizeInBits();
   double end = std::ldexp(1.0, is_signed ? bits - 1 : bits), begin = is_signed ? -end : 0;
+  auto at_least_begin = [&] { return f.select(k.b.CreateFCmpOGT(x, f.constant(begin)), x, f.constant(begin)); };
+  if (bits < 32) {  // the last one is a float itself, so that nothing has to be chosen among integers, which takes masks of other widths
+    if (is_signed) x = f.select(k.b.CreateFCmpORD(x, x), x, f.constant(0));  // unsigned nan is less than 0
+    x = at_least_begin();
+    x = f.select(k.b.CreateFCmpOLT(x, f.constant(end - 1)), x, f.constant(end - 1));
+    return k.b.CreateTrunc(k.b.CreateFPToSI(x, to->getWithNewBitWidth(32)), to);
+  }
   IR is_below_end = k.b.CreateFCmpOLT(x, f.constant(end)), is_beyond = k.b.CreateFCmpOGE(x, f.constant(end));  // nan is neither
   x = f.select(is_below_end, x, f.constant(0));
-  x = f.select(k.b.CreateFCmpOGT(x, f.constant(begin)), x, f.constant(begin));
-  auto* converted = to->getWithNewBitWidth(std::max(bits, 32));
-  IR result = is_signed || bits < 32 ? k.b.CreateFPToSI(x, converted) : k.b.CreateFPToUI(x, converted);
+  x = at_least_begin();
+  IR result = is_signed ? k.b.CreateFPToSI(x, to) : k.b.CreateFPToUI(x, to);
   auto last = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
-  return f.select(is_beyond, llvm::ConstantInt::get(to, last), k.b.CreateTrunc(result, to));
+  return f.select(is_beyond, llvm::ConstantInt::get(to, last), result);
 }
 
 IR emit_convert(KernelEmitter& k, mlir::Type from, mlir::Type to, IR v) {
