@@ -31,7 +31,7 @@ def counters():
     "cresset.kernel_disk_hit" kernels compiled and found, in memory or on disk; "cresset.begun_early" programs of which kernels ran while
     they were recorded again, "cresset.begun_in_vain" such runs thrown away because something else was recorded; "cresset.split" programs run in pieces because some of their
     sizes keep changing, "cresset.kernel_shared" kernels that run the code of another size; "cresset.eager" programs, or their parts, of sizes that came for the first time and were left to PyTorch's own kernels,
-    "cresset.eager_failed" such that had to be compiled after all."""
+    "cresset.eager_failed" such that had to be compiled after all; "cresset.in_pieces" exported programs that run in pieces around operators that are not lowered."""
     return _C.counters()
 
 

@@ -62,7 +62,7 @@ class _Piece(torch.nn.Module):
 
     def __init__(self, module):
         super().__init__()
-        self.graph = _Graph(module)
+        self.graph = Graph(module)
 
     def forward(self, *inputs):
         results = self.graph(inputs)
@@ -92,8 +92,8 @@ def _split(module, not_lowered):
     return parts
 
 
-class _Graph:
-    """A graph of AOTAutograd's."""
+class Graph:
+    """A functional graph, as AOTAutograd's are. Called with a list of inputs of any sizes, it runs as one program, or in pieces around operators that are not lowered."""
 
     def __init__(self, module):
         self.module, self.programs = module, Programs()
@@ -126,7 +126,7 @@ class _Graph:
 
 
 def _compile(module, inputs):
-    return _Graph(module)
+    return Graph(module)
 
 
 _DECOMPOSED = (torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd)
@@ -192,7 +192,7 @@ def _partition(joint, inputs, **options):
         return min_cut_rematerialization_partition(joint, inputs, **options)
 
 
-def through_aot_autograd(module, inputs):
+def _through_aot_autograd(module, inputs):
     with operators.whole(), _whole():
         return aot_autograd(fw_compiler=_compile, bw_compiler=_compile, partition_fn=_partition)(module, inputs)
 
@@ -232,8 +232,8 @@ class _Direct(SerializableCallable):
         try:
             self.record(inputs)
         except Exception as error:  # of these sizes
-            say_why(error)
-            self.otherwise = through_aot_autograd(torch.fx.GraphModule({}, self.graph), list(inputs))
+            _say_why(error)
+            self.otherwise = _through_aot_autograd(torch.fx.GraphModule({}, self.graph), list(inputs))
             return self.otherwise(*inputs)
         return self.programs.run(inputs)
 
@@ -245,7 +245,7 @@ class _Artifact(BackendCacheArtifact):
         return _Direct.deserialize_compile_artifacts(self.content)
 
 
-def say_why(error):
+def _say_why(error):
     _C.count("cresset.aot_autograd")
     _log.debug("traced by AOTAutograd: %s", error)
 
@@ -257,8 +257,8 @@ def backend(module, inputs, **_):
         compiled = _Direct(module.graph, direct.check(module.graph, inputs))
         compiled.record([_hint(v) for v in inputs])
     except Exception as error:  # whatever it is: AOTAutograd's way raises what is the user's
-        say_why(error)
-        return through_aot_autograd(module, inputs)
+        _say_why(error)
+        return _through_aot_autograd(module, inputs)
     if torch._dynamo.config.caching_precompile and hasattr(module, "_backend_id"):
         with contextlib.suppress(Exception):  # what can't be written is traced again
             PrecompileContext.record_artifact(_Artifact(module._backend_id, _Direct.serialize_compile_artifacts(compiled)))

@@ -1,14 +1,17 @@
 """Exported programs as functions of native code: what Dynamo guards in every call, torch.export has settled ahead."""
 
+import logging
+
 import torch
 from torch._export import utils as export_utils
 from torch.export._unlift import _check_inputs_match
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
-from . import compile, direct
+from . import _C, compile, direct
 from .programs import Programs
 
+_log = logging.getLogger(__name__)
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 _WRITTEN = (OutputKind.PARAMETER_MUTATION, OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 
@@ -21,8 +24,8 @@ class Executable:
     """
 
     def __init__(self, program):
-        self._program, self._graph = program, _with_writes(program)
-        self._weights = [_weight(program, spec) for spec in program.graph_signature.input_specs if spec.kind in _WEIGHTS]
+        self._program = program
+        self._graph, self._weights = _lifted(program)
         self._user_inputs = [node for node in self._graph.nodes if node.op == "placeholder"][len(self._weights):]
         self._in_spec, self._out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         arguments, named = self._in_spec.children()
@@ -31,7 +34,7 @@ class Executable:
         self._count, self._names = arguments.num_children, named.context
         self._programs = Programs()
         self._recorder = direct.Recorder(self._graph, False, [True] * len(self._weights) + [False] * len(self._user_inputs))
-        self._others = {}  # by the inputs' types and sizes: what can't be recorded directly
+        self._in_pieces = None  # what runs sizes that can't be recorded as a whole
 
     def __call__(self, *args, **kwargs):
         inputs = [*self._weights, *self._flattened(args, kwargs)]
@@ -59,16 +62,33 @@ class Executable:
         arguments = self._checked(args, kwargs)
         export_utils._check_input_constraints_for_graph(self._user_inputs, arguments, self._program.range_constraints)
         with torch.no_grad():
-            sizes = tuple((v.dtype, v.shape, v.stride()) if isinstance(v, torch.Tensor) else v for _, v in arguments)
-            if sizes not in self._others:
+            if self._in_pieces is None:
                 try:
                     direct.check(self._graph, inputs)
                     self._programs.add(inputs, *self._recorder.record(inputs))
                     return self._programs.run(inputs)
-                except Exception as error:  # whatever it is: AOTAutograd's way raises what is the user's
-                    compile.say_why(error)
-                    self._others[sizes] = compile.through_aot_autograd(torch.fx.GraphModule(self._program.graph_module, self._graph), inputs)
-            return list(self._others[sizes](*inputs))
+                except Exception as error:  # whatever it is: the pieces raise what is the user's
+                    _C.count("cresset.in_pieces")
+                    _log.debug("runs in pieces: %s", error)
+                    self._in_pieces = _Pieces(self._program)
+            return self._in_pieces(inputs[len(self._weights):])
+
+
+class _Pieces:
+    """A program in pieces, between which only values pass: what one writes would not show in what another has of the same memory."""
+
+    def __init__(self, program):
+        program = program.run_decompositions({})  # takes nothing apart, but writes only at its end
+        graph, self._weights = _lifted(program)
+        self._graph = compile.Graph(torch.fx.GraphModule(program.graph_module, graph))
+
+    def __call__(self, inputs):
+        return self._graph([*self._weights, *inputs])
+
+
+def _lifted(program):
+    """The program's graph, of weights and the user's inputs, and the weights."""
+    return _with_writes(program), [_weight(program, spec) for spec in program.graph_signature.input_specs if spec.kind in _WEIGHTS]
 
 
 def _with_writes(program):

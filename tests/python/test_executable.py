@@ -19,7 +19,7 @@ def exported(model, *args, dynamic_shapes=None, **kwargs):
 
 
 def recorded_directly():
-    return not fallbacks() and "cresset.aot_autograd" not in torch_cresset.counters()
+    return not fallbacks() and "cresset.in_pieces" not in torch_cresset.counters()
 
 
 class Counting(torch.nn.Module):
@@ -181,6 +181,25 @@ def test_an_operator_that_is_not_lowered_of_several_sizes():
     for size in (3, 5, 3, 7, 5):
         a, b = torch.randn(size, size), torch.randn(size, 2)
         torch.testing.assert_close(run(a, b), Unsolved()(a, b))
+
+
+class Chosen(torch.nn.Module):
+    """Sizes and a number that depend on values."""
+
+    def forward(self, x):
+        chosen = x[x > 0]
+        number = (x > 0).sum().item()
+        torch._check(number >= 0)
+        return chosen.cumsum(0) * 2, number, x.sigmoid() * number
+
+
+def test_sizes_that_depend_on_values():
+    run = torch_cresset.load(exported(Chosen(), torch.randn(50)))
+    for _ in range(3):
+        x = torch.randn(50)
+        result, expected = run(x), Chosen()(x)
+        torch.testing.assert_close(result, expected)
+        assert isinstance(result[1], int) and result[1] == expected[1]
 
 
 def test_random_numbers_follow_the_seed():
