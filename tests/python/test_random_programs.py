@@ -1,11 +1,11 @@
-"""Programs that nobody thought of: tensors that are overwritten, in whole and in part, with expressions of each other, on the device and under torch.compile."""
+"""Programs that nobody thought of: tensors that are overwritten, in whole and in part, with expressions of each other, on the device, under torch.compile and exported."""
 
 import random
 
 import pytest
 import torch
 
-import torch_cresset  # noqa: F401
+import torch_cresset
 
 EXPRESSIONS = ["({}+{})", "({}*{})", "({}-{})", "{}.tanh()", "{}.sigmoid()", "({}@{}/{n})", "({}@{}.t()/{n}+{}).tanh()", "{}.t()", "{}.roll(1,0)", "{}.roll(1,1)", "{}.flip(0)", "{}.flip(1)",
                "{}.softmax(0)", "{}.softmax(1)", "({}.cumsum(0)/{n})", "({}.cumsum(1)/{n})", "({}.mean(0,keepdim=True)+{})", "({}.mean(1,keepdim=True)+{})", "torch.where({}>0,{},{})",
@@ -36,8 +36,22 @@ def random_program(generator, size):
     return "def f(v):\n" + "".join(f"    {statement()}\n" for _ in range(generator.randrange(3, 8)))
 
 
+class Module(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *tensors):
+        self.function(tensors)
+
+
+def exported(function, tensors):
+    run = torch_cresset.load(torch.export.export(Module(function), tuple(tensors)))
+    return lambda tensors: run(*tensors)
+
+
 @pytest.mark.parametrize("part", range(8))
-@pytest.mark.parametrize("road", ["device", "compile"])
+@pytest.mark.parametrize("road", ["device", "compile", "exported"])
 def test_random_programs(road, part):
     for seed in range(part, 160 if road == "device" else 24, 8):
         generator = random.Random(seed)
@@ -49,6 +63,8 @@ def test_random_programs(road, part):
         exact, eager, ours = [t.double() for t in begin], [t.clone() for t in begin], [t.clone().to("cresset" if road == "device" else "cpu") for t in begin]
         f = torch.compile(space["f"], backend="cresset") if road == "compile" else space["f"]
         try:
+            if road == "exported":
+                f = exported(f, ours)
             for function, tensors in (space["f"], exact), (space["f"], eager), (f, ours):
                 function(tensors)
                 (sum(tensors) / 4).cpu()  # so that each call is a program
