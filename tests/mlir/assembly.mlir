@@ -36,6 +36,7 @@
 // RUN: cresset-run --assembly --cpu=avx512 %t/windows.mlir | FileCheck %s --check-prefix=WINDOWS
 // RUN: cresset-run --assembly --cpu=avx2 %t/depthwise.mlir | FileCheck %s --check-prefix=INSIDE
 // RUN: cresset-run --assembly --cpu=avx2 %t/pixels.mlir | FileCheck %s --check-prefix=PIXELS
+// RUN: cresset-run --assembly --cpu=avx2 %t/bytes.mlir | FileCheck %s --check-prefix=WORDS
 
 // Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
 // PAIRS-COUNT-24: vdpbf16ps
@@ -351,4 +352,16 @@ func.func @main(%x: tensor<1x8x56x56xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x
 func.func @main(%x: tensor<1x320x7x7xf32>, %w: tensor<640x320x1x1xf32>) -> tensor<1x640x7x7xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x320x7x7xf32>, tensor<640x320x1x1xf32>) -> tensor<1x640x7x7xf32>
   return %0 : tensor<1x640x7x7xf32>
+}
+
+// Twelve sums of bytes' products, two of B and one of A, whose product takes its place: no register is left, and none is spilled.
+// WORDS: vpmaddwd
+// WORDS-NOT: (%rsp)
+// WORDS-COUNT-11: vpmaddwd
+// WORDS-NOT: (%rsp)
+// WORDS: jne
+//--- bytes.mlir
+func.func @main(%a: tensor<512x1024xi8>, %b: tensor<512x1024xi8>) -> tensor<512x512xi32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<512x1024xi8>, tensor<512x1024xi8>) -> tensor<512x512xi32>
+  return %0 : tensor<512x512xi32>
 }

@@ -18,7 +18,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
   bool many = k.target.registers == 32;
   most_sums = many ? 24 : 12;
-  unrolled = many ? 1 : 4;
+  unrolled = many || kind == PairsOfWords ? 1 : 4;  // LLVM would add several products of integers first, for which sums leave their registers
   if (kind == SplitFloats) prepare_to_split();
   if ((grid = choose_grid())) {
     mr = grid->rows * grid->down, nr = packed = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
