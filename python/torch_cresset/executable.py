@@ -1,6 +1,7 @@
 """Exported programs as functions of native code: what Dynamo guards in every call, torch.export has settled ahead."""
 
 import logging
+import operator
 
 import torch
 from torch._export import utils as export_utils
@@ -13,6 +14,7 @@ from .programs import Programs
 
 _log = logging.getLogger(__name__)
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+_WITHIN_NO_GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
 _WRITTEN = (OutputKind.PARAMETER_MUTATION, OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 
 
@@ -93,10 +95,9 @@ def _lifted(program):
 
 def _with_writes(program):
     """The program's graph, which returns the user's results and writes by itself what it changes."""
-    signature, graph, inputs = program.graph_signature, torch.fx.Graph(), {}
-    results = graph.graph_copy(program.graph, inputs)
-    placeholders = [copy for node, copy in inputs.items() if node.op == "placeholder"]
-    by_name = {}
+    signature, graph, by_name = program.graph_signature, torch.fx.Graph(), {}
+    placeholders = [graph.node_copy(node) for node in program.graph.nodes if node.op == "placeholder"]
+    results = _copied(program.graph_module, graph, placeholders)
     for spec, node in zip(signature.input_specs, placeholders, strict=True):
         if spec.kind not in (*_WEIGHTS, InputKind.USER_INPUT):
             raise ValueError(f"cresset: the exported program's input {spec.arg.name} is a {spec.kind.name}, which compiled code can't take")
@@ -111,6 +112,25 @@ def _with_writes(program):
             raise ValueError(f"cresset: the exported program's result {spec.arg.name} is a {spec.kind.name}; torch.compile(model, backend=\"cresset\") trains")
     graph.output(tuple(returned))
     return graph
+
+
+def _copied(module, graph, inputs):
+    """Copies the module's operators to the graph, and returns their results. What torch.no_grad() encloses is a module of its own in an exported one; here nothing has gradients anyway."""
+    inputs, copies = iter(inputs), {}
+    for node in module.graph.nodes:
+        if node.op == "placeholder":
+            copies[node] = next(inputs)
+        elif node.op == "output":
+            return torch.fx.node.map_arg(node.args[0], copies.get)
+        elif node.op == "get_attr" and all(user.target is _WITHIN_NO_GRAD for user in node.users):
+            continue
+        elif node.target is _WITHIN_NO_GRAD:
+            _, enclosed, *arguments = node.args
+            copies[node] = _copied(getattr(module, enclosed.target), graph, torch.fx.node.map_arg(arguments, copies.get))
+        elif node.target is operator.getitem and isinstance(copies[node.args[0]], (tuple, list)):
+            copies[node] = copies[node.args[0]][node.args[1]]
+        else:
+            copies[node] = graph.node_copy(node, copies.get)
 
 
 def _weight(program, spec):
