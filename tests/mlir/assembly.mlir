@@ -37,6 +37,8 @@
 // RUN: cresset-run --assembly --cpu=avx2 %t/depthwise.mlir | FileCheck %s --check-prefix=INSIDE
 // RUN: cresset-run --assembly --cpu=avx2 %t/pixels.mlir | FileCheck %s --check-prefix=PIXELS
 // RUN: cresset-run --assembly --cpu=avx2 %t/bytes.mlir | FileCheck %s --check-prefix=WORDS
+// RUN: cresset-run --assembly --cpu=avx2 %t/positions.mlir | FileCheck %s --check-prefix=POSITIONS
+// RUN: cresset-run --assembly --cpu=avx2 %t/to_bytes.mlir | FileCheck %s --check-prefix=BYTES
 
 // Twenty-four sums of sixteen lanes, and nothing else is spilled between them.
 // PAIRS-COUNT-24: vdpbf16ps
@@ -364,4 +366,24 @@ func.func @main(%x: tensor<1x320x7x7xf32>, %w: tensor<640x320x1x1xf32>) -> tenso
 func.func @main(%a: tensor<512x1024xi8>, %b: tensor<512x1024xi8>) -> tensor<512x512xi32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<512x1024xi8>, tensor<512x1024xi8>) -> tensor<512x512xi32>
   return %0 : tensor<512x512xi32>
+}
+
+// Positions become floats eight at a time, also without AVX-512.
+// POSITIONS-NOT: vcvtsi2s
+// POSITIONS: vcvtdq2ps
+// POSITIONS-NOT: vcvtsi2s
+//--- positions.mlir
+func.func @main() -> tensor<4096xf32> {
+  %0 = stablehlo.iota dim = 0 : tensor<4096xf32>
+  return %0 : tensor<4096xf32>
+}
+
+// Floats become bytes by a choice among floats: masks of one among integers would be packed with them.
+// BYTES-NOT: vpacksswb
+// BYTES: vcvttps2dq
+// BYTES-NOT: vpacksswb
+//--- to_bytes.mlir
+func.func @main(%x: tensor<4096xf32>) -> tensor<4096xi8> {
+  %0 = stablehlo.convert %x : (tensor<4096xf32>) -> tensor<4096xi8>
+  return %0 : tensor<4096xi8>
 }

@@ -6,16 +6,6 @@
 // CHECK-NOT: {{vcvt(t)?s[sd]2}}
 // CHECK: vcvttps2dq
 // CHECK-NOT: {{vcvt(t)?s[sd]2}}
-// Positions become floats eight at a time, also without AVX-512.
-// RUN: sed 's/@main.*/@main() -> tensor<4096xf32> {/; /^  %[vxyzhf]/d; s/^  return.*/  %i = stablehlo.iota dim = 0 : tensor<4096xf32> return %i : tensor<4096xf32>/' %s | cresset-run --assembly --cpu=avx2 - | FileCheck %s --check-prefix=POSITIONS
-// POSITIONS-NOT: vcvtsi2s
-// POSITIONS: vcvtdq2ps
-// POSITIONS-NOT: vcvtsi2s
-// And bytes are chosen among floats: masks would be packed with them.
-// RUN: sed 's/@main.*/@main(%x: tensor<4096xf32>) -> tensor<4096xi8> {/; /^  %[vxyzhf]/d; s/^  return.*/  %i = stablehlo.convert %x : (tensor<4096xf32>) -> tensor<4096xi8> return %i : tensor<4096xi8>/' %s | cresset-run --assembly --cpu=avx2 - | FileCheck %s --check-prefix=BYTES
-// BYTES-NOT: vpacksswb
-// BYTES: vcvttps2dq
-// BYTES-NOT: vpacksswb
 
 func.func @main() -> (tensor<128xi8>, tensor<128xi16>, tensor<128xi32>, tensor<128xi64>, tensor<128xui8>, tensor<128xui16>, tensor<128xui32>, tensor<128xui64>, tensor<128xi8>, tensor<128xi16>, tensor<128xi32>, tensor<128xi64>, tensor<128xui8>, tensor<128xui16>, tensor<128xui32>, tensor<128xui64>) {
   %v = stablehlo.constant dense<[0x7F800000, 0xFF800000, 0x7FC00000, 0.0, -0.0, -0.99, 1.5, -1.5, 127.9, 128.0, -128.9, -129.0, 255.9, 256.0, 32768.0, -32769.0, 65535.5, 65536.0, 2147483520.0, 2147483648.0, -2147483648.0, -2147483904.0, 4294967040.0, 4294967296.0, 9.2233714E+18, 0x5F000000, 0xDF000000, 0xDF000001, 1.8446742E+19, 0x5F800000, 3.0E+38, -3.0E+38]> : tensor<32xf32>

@@ -223,10 +223,10 @@ IR ElementEmitter::emit(Value v, const Indices& at) {
 
 IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
   auto& b = k_.b;
+  auto narrow = [&](const Index& x) { return b.CreateTrunc(as_lanes(x), k_.vector(b.getInt32Ty(), lanes_)); };
   if (isa<CompareOp>(op) && lanes_ > 1) {  // of positions: as many lanes as other vectors have, not half of them
     auto x = position(op->getOperand(0), at), y = position(op->getOperand(1), at);
-    auto narrow = [&](const BoundedIndex& p) { return b.CreateTrunc(as_lanes(p.index), k_.vector(b.getInt32Ty(), lanes_)); };
-    if (x && y && llvm::isInt<32>(x->low) && llvm::isInt<32>(x->high) && llvm::isInt<32>(y->low) && llvm::isInt<32>(y->high)) return compute(op, {narrow(*x), narrow(*y)});
+    if (x && y && llvm::isInt<32>(x->low) && llvm::isInt<32>(x->high) && llvm::isInt<32>(y->low) && llvm::isInt<32>(y->high)) return compute(op, {narrow(x->index), narrow(y->index)});
   }
   if (is_elementwise(op)) {
     IRs operands;
@@ -249,12 +249,11 @@ IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
         return k_.splat(llvm::ConstantInt::get(to, dense.getSplatValue<llvm::APInt>()), lanes_);
       })
       .Case([&](IotaOp iota) {
-        IR i = as_lanes(at[iota.getIotaDimension()]);
+        const Index& i = at[iota.getIotaDimension()];
         auto* type = k_.vector(k_.compute_type(element(iota)), lanes_);
-        // Without AVX-512 64 bits become floats one by one.
-        bool is_short = !k_.any_size && shaped(iota).getDimSize(iota.getIotaDimension()) <= std::numeric_limits<int32_t>::max();
-        if (is_float(element(iota)) && is_short) i = b.CreateTrunc(i, k_.vector(b.getInt32Ty(), lanes_));
-        return is_float(element(iota)) ? k_.round(element(iota), b.CreateSIToFP(i, type)) : b.CreateSExtOrTrunc(i, type);
+        if (!is_float(element(iota))) return b.CreateSExtOrTrunc(as_lanes(i), type);
+        bool is_short = !k_.any_size && llvm::isInt<32>(shaped(iota).getDimSize(iota.getIotaDimension()));
+        return k_.round(element(iota), b.CreateSIToFP(is_short ? narrow(i) : as_lanes(i), type));  // without AVX-512 64 bits become floats one by one
       })
       .Case([&](DynamicSliceOp slice) {
         Indices inner;
