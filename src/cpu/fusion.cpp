@@ -334,7 +334,7 @@ class Fuser {
     auto convert = dyn_cast<ConvertOp>(op);
     if (!convert) return false;
     if (auto less = less_number(use.user->getResult(0))) return less->bytes == convert;
-    if (auto convolution = dyn_cast<ConvolutionOp>(use.fusion->product)) return use.user == convolution && is_channels_last(convolution) && is_byte(element(convert.getOperand()));
+    if (auto convolution = dyn_cast<ConvolutionOp>(use.fusion->product)) return use.user == convolution && is_channels_last(convolution) && is_byte(element(convert.getOperand())) && (use.operand == 0 || !is_depthwise_channels_last(convolution));
     if (!isa<DotGeneralOp>(use.fusion->product)) return false;
     Type from = element(convert.getOperand()), to = element(convert);
     if (is_byte(from)) return isa<FloatType>(to) || (isa<IntegerType>(to) && to.getIntOrFloatBitWidth() > 8);
@@ -589,12 +589,16 @@ Operation* simple_reducer(Block& body) {
 }
 
 std::optional<LessNumber> less_number(Value v) {
+  auto is_within_channels = [](Operation* user) { return isa<ConvolutionOp>(user) && is_depthwise_channels_last(cast<ConvolutionOp>(user)); };
   auto subtract = v.getDefiningOp<SubtractOp>();
-  auto convert = subtract && element(v).isInteger(32) ? subtract.getLhs().getDefiningOp<ConvertOp>() : ConvertOp();
+  const bool is_taken = subtract && (element(v).isInteger(32) || (element(v).isF32() && llvm::all_of(v.getUsers(), is_within_channels)));
+  auto convert = is_taken ? subtract.getLhs().getDefiningOp<ConvertOp>() : ConvertOp();
   auto constant = convert && is_byte(element(convert.getOperand())) ? subtract.getRhs().getDefiningOp<ConstantOp>() : ConstantOp();
   auto number = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-  int64_t n = number ? number.getSplatValue<APInt>().getSExtValue() : 256;
-  return n >= -255 && n <= 255 ? std::optional(LessNumber{convert, n}) : std::nullopt;  // what is left has 16 bits
+  if (!number) return std::nullopt;
+  double exact = element(v).isF32() ? number.getSplatValue<APFloat>().convertToDouble() : double(number.getSplatValue<APInt>().getSExtValue());
+  int64_t n = int64_t(exact);
+  return n == exact && n >= -255 && n <= 255 ? std::optional(LessNumber{convert, n}) : std::nullopt;  // what is left has 16 bits
 }
 
 std::optional<Fusion::Kind> composite_kind(Operation* op) {

@@ -56,7 +56,7 @@ struct Fusion {
 /// The view of `v` in terms of a value that `is_buffer`; no value if some step can't be expressed by strides. With `converts`, elements may be converted on the way, once.
 std::optional<View> view_of(mlir::Value v, llvm::function_ref<bool(mlir::Value)> is_buffer, bool converts = false);
 
-/// Bytes as i32, less a number of at most as many bits: what a product of i32 reads as bytes where it is its left operand.
+/// Bytes as i32, or as f32 where depthwise convolutions of channels that are neighbours read them, less a number of at most as many bits: what such a product reads as bytes where it is its left operand.
 struct LessNumber {
   mlir::stablehlo::ConvertOp bytes;
   int64_t number;

@@ -150,22 +150,37 @@ class ChannelsLast : Windows {
   IR zeros_ = nullptr;
 };
 
-// Of [images, …, features] by a kernel [features, …, input features], neither dilated input nor reversed.
-bool has_channels_last(ConvolutionOp op) {
+bool counts_from(int64_t first, ArrayRef<int64_t> dimensions) { return llvm::equal(dimensions, llvm::seq<int64_t>(first, first + int64_t(dimensions.size()))); }
+// Of [images, …, features], neither dilated input nor reversed.
+bool is_of_images_with_channels_last(ConvolutionOp op) {
   auto dims = op.getDimensionNumbers();
   int64_t last = shaped(op).getRank() - 1;
-  auto in_order = [](ArrayRef<int64_t> spatial) { return llvm::equal(spatial, llvm::seq<int64_t>(1, int64_t(spatial.size()) + 1)); };
   return last >= 2 && dims.getInputBatchDimension() == 0 && dims.getInputFeatureDimension() == last && dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == last &&
-         dims.getKernelOutputFeatureDimension() == 0 && dims.getKernelInputFeatureDimension() == last && in_order(dims.getInputSpatialDimensions()) && in_order(dims.getKernelSpatialDimensions()) &&
-         in_order(dims.getOutputSpatialDimensions()) && op.getBatchGroupCount() == 1 && llvm::all_of(Geometry(op).axes, [](const Axis& a) { return a.base_dilation == 1 && !a.reversed; });
+         counts_from(1, dims.getInputSpatialDimensions()) && counts_from(1, dims.getOutputSpatialDimensions()) && op.getBatchGroupCount() == 1 &&
+         llvm::all_of(Geometry(op).axes, [](const Axis& a) { return a.base_dilation == 1 && !a.reversed; });
+}
+// And by a kernel [features, …, input features].
+bool has_channels_last(ConvolutionOp op) {
+  auto dims = op.getDimensionNumbers();
+  return is_of_images_with_channels_last(op) && dims.getKernelOutputFeatureDimension() == 0 && dims.getKernelInputFeatureDimension() == shaped(op).getRank() - 1 && counts_from(1, dims.getKernelSpatialDimensions());
 }
 
 }  // namespace
 
 bool is_channels_last(ConvolutionOp op) {
-  return op->hasAttr(kChannelsLast) || (element(op).isInteger(32) && bytes_of(op.getLhs()) && bytes_of(op.getRhs()) && !pads(op) && has_channels_last(op));
+  return op->hasAttr(kChannelsLast) || is_depthwise_channels_last(op) || (element(op).isInteger(32) && bytes_of(op.getLhs()) && bytes_of(op.getRhs()) && !pads(op) && has_channels_last(op));
 }
 
-void emit_channels_last(KernelContext& c, ConvolutionOp op, const Geometry& g) { ChannelsLast(c, op, g).run_product(); }
+bool is_depthwise_channels_last(ConvolutionOp op) {
+  auto dims = op.getDimensionNumbers();
+  int64_t last = shaped(op).getRank() - 1, features = shaped(op).getShape().back();
+  return is_of_images_with_channels_last(op) && isa<FloatType>(element(op)) && !element(op).isF64() && int64_t(op.getFeatureGroupCount()) == features && shaped(op.getLhs()).getShape().back() == features &&
+         dims.getKernelOutputFeatureDimension() == last && dims.getKernelInputFeatureDimension() == last - 1 && counts_from(0, dims.getKernelSpatialDimensions());
+}
+
+void emit_channels_last(KernelContext& c, ConvolutionOp op, const Geometry& g) {
+  if (is_depthwise_channels_last(op)) emit_depthwise_channels_last(c, op, g);
+  else ChannelsLast(c, op, g).run_product();
+}
 
 }  // namespace cresset::cpu

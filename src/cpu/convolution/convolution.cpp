@@ -88,6 +88,12 @@ std::vector<Geometry> Geometry::phases() const {
   return result;
 }
 
+PlacesInInput::PlacesInInput(KernelEmitter& k, const Axis& a, IR out) : k(k), a(a), above(k.b.CreateSub(k.i64(a.low), k.mul(out, a.step))) {
+  auto steps = [&](IR elements) { return k.b.CreateUDiv(k.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, elements, k.i64(0)), k.i64(a.dilation)); };
+  first = steps(k.add(above, k.i64(a.dilation - 1)));
+  end = k.min(k.i64(a.window), steps(k.add(above, k.i64(a.in - 1 + a.dilation))));
+}
+
 namespace {
 
 class ImplicitProduct {

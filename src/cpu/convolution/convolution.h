@@ -1,6 +1,6 @@
 // The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp, its operand convolution_windows.h), for 3 x 3
 // windows Winograd's (winograd.cpp) and, for small groups, direct ones (direct.cpp; where each has one input feature, depthwise_in_place.cpp and depthwise_gradient.cpp). Of bytes,
-// and of bf16 where there are tiles, whose channels are neighbours it is a product whose operands lie in memory (channels_last.cpp, band.h).
+// and of bf16 where there are tiles, whose channels are neighbours it is a product whose operands lie in memory (channels_last.cpp, band.h); depthwise ones of such images are depthwise_channels_last.cpp's.
 #pragma once
 
 #include <vector>
@@ -52,6 +52,15 @@ struct Geometry {
   bool is_dense(int64_t Axis::*size, int64_t Axis::*stride) const;
 };
 
+/// Along one axis, neither dilated in the input nor reversed: the places [first, end) of the window of output `out` that meet the input, and which of its elements they see.
+struct PlacesInInput {
+  PlacesInInput(KernelEmitter& k, const Axis& a, IR out);
+  IR element(IR place) const { return k.b.CreateSub(k.mul(place, a.dilation), above); }
+  KernelEmitter& k;
+  const Axis& a;
+  IR above, first, end;  ///< above: so many elements before the input's first one the window begins
+};
+
 /// Takes `lanes` neighbouring positions of one feature (numbered through all groups) of one image, once each.
 using StorePositions = std::function<void(IR image, IR feature, IR position, IR sum, int lanes)>;
 
@@ -71,6 +80,9 @@ inline constexpr int64_t kFeaturesOfStep = 32, kMostPlacesOfWindow = 64;
 /// Whether emit_channels_last does it: of [images, …, features] by a kernel [features, …, input features], neither dilated input nor reversed, and of bf16 that are marked, or of what is converted from bytes, summed in i32 and without padding.
 bool is_channels_last(mlir::stablehlo::ConvolutionOp op);
 void emit_channels_last(KernelContext& c, mlir::stablehlo::ConvolutionOp op, const Geometry& g);
+/// Whether it is one of [images, …, features] within each of these by a kernel [1, …, features] of floats, whose places come first, summed in f32: emit_depthwise_channels_last, for emit_channels_last.
+bool is_depthwise_channels_last(mlir::stablehlo::ConvolutionOp op);
+void emit_depthwise_channels_last(KernelContext& c, mlir::stablehlo::ConvolutionOp op, const Geometry& g);
 
 /// Features and elements of a window from which on products of f32s are those of parts, by tiles: windows are packed, and split then.
 inline constexpr int64_t kLeastSplitConvolution = 128;

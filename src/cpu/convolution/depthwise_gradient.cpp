@@ -34,11 +34,7 @@ class DepthwiseGradientEmitter {
   IRs row_of_sums(IR group, IR feature, IR row) {
     auto* vector = k_.vector(b_.getFloatTy(), lanes_);
     IRs zeros(x_.out, llvm::Constant::getNullValue(vector));
-    // The window's rows that meet the input.
-    IR above = b_.CreateSub(k_.i64(y_.low), k_.mul(row, y_.step));
-    auto at_least_zero = [&](IR v) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, v, k_.i64(0)); };
-    IR first = b_.CreateUDiv(at_least_zero(k_.add(above, k_.i64(y_.dilation - 1))), k_.i64(y_.dilation));
-    IR end = k_.min(k_.i64(y_.window), b_.CreateUDiv(at_least_zero(k_.add(above, k_.i64(y_.in - 1 + y_.dilation))), k_.i64(y_.dilation)));
+    PlacesInInput seen(k_, y_, row);
     return k_.loop(k_.i64(0), k_.i64(x_.window), lanes_, zeros, [&](IR column, ArrayRef<IR> stripe) {
       auto* ints = k_.vector(b_.getInt32Ty(), lanes_);
       auto splat = [&](int64_t v) { return llvm::ConstantInt::get(ints, uint64_t(v), true); };
@@ -56,9 +52,9 @@ class DepthwiseGradientEmitter {
       return k_.loop(k_.i64(0), k_.i64(g_.in_features), 1, stripe, [&](IR image, ArrayRef<IR> sums) {
         IR plane = k_.add(k_.mul(image, g_.in_feature), k_.mul(group, g_.images * g_.in_image));
         IR window = k_.add(k_.add(k_.i64(g_.kernel_first), k_.mul(feature, g_.kernel_out)), k_.add(k_.mul(image, g_.kernel_in), column));
-        return k_.loop(first, end, 1, sums, [&](IR i, ArrayRef<IR> sums) {
+        return k_.loop(seen.first, seen.end, 1, sums, [&](IR i, ArrayRef<IR> sums) {
           IR factor = k_.load_masked(g_.kernel_type, kernel_, k_.add(window, k_.mul(i, y_.window_stride)), mask);
-          IR line = k_.add(plane, k_.mul(b_.CreateSub(k_.mul(i, y_.dilation), above), y_.in_stride));
+          IR line = k_.add(plane, k_.mul(seen.element(i), y_.in_stride));
           IRs next;
           for (int64_t x = 0; x < x_.out; ++x) {
             IR at = k_.add(line, starts[x]), v = k_.load_masked(g_.in_type, input_, at, masks[x][0]);

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-// A convolution of which every number is quantised, with channels as the last dimension, and nothing left of the padding: it is the input's zero.
+// A convolution of which every number is quantised, with channels as the last dimension, and, but within channels, nothing left of the padding: it is the input's zero.
 class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
  public:
   using OpRewritePattern::OpRewritePattern;
@@ -26,11 +26,12 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     Value kernel = signed_bytes(w->all_bytes(r), r);
     auto padding = op.getPadding() ? llvm::to_vector(op.getPadding()->getValues<int64_t>()) : SmallVector<int64_t>(2 * (last - 1), 0);
     SmallVector<int64_t> none(padding.size(), 0);
-    bool fours = !is_depthwise(op);
-    image = padded(image, dims.getInputSpatialDimensions(), padding, dims.getInputFeatureDimension(), fours, zero, r);
-    kernel = padded(kernel, dims.getKernelSpatialDimensions(), none, dims.getKernelInputFeatureDimension(), fours, 0, r);
+    if (!is_depthwise(op)) {
+      image = padded(image, dims.getInputSpatialDimensions(), padding, dims.getInputFeatureDimension(), zero, r);
+      kernel = padded(kernel, dims.getKernelSpatialDimensions(), none, dims.getKernelInputFeatureDimension(), 0, r);
+    }
     image = image_with_channels_last(op, image, r), kernel = kernel_with_channels_last(op, kernel, r);
-    Value result = is_depthwise(op) ? sum_of_places(op, image, kernel, zero, r) : product(op, zero ? less(image, zero, r) : converted(image, r.getI32Type(), r), kernel, r);
+    Value result = is_depthwise(op) ? product_within_channels(op, image, kernel, zero, r) : product(op, zero ? less(image, zero, r) : converted(image, r.getI32Type(), r), kernel, r);
     result = converted(result, element(op), r);
     for (Spread* scale : {&x->scale, &w->scale}) result = MulOp::create(r, loc, result, of_features(*scale, shaped(result), r));
     r.replaceOp(op, as_result_of(op, result, r));
@@ -39,7 +40,7 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
 
  private:
   static constexpr int64_t kFewestFeatures = 16, kMostTerms = 32768;
-  static constexpr int64_t kMostPlaces = 32;  // of a window that is written out; sums of so many products of bytes are exact in f32
+  static constexpr int64_t kMostPlaces = 512;  // of a window within a channel: sums of so many products of bytes are exact in f32
 
   static bool is_depthwise(ConvolutionOp op) {
     auto dims = op.getDimensionNumbers();
@@ -79,30 +80,19 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     made.removePaddingAttr();  // the image has it
     return made;
   }
-  // Of windows within one channel, place after place: element-wise, with vectors along the channels. In f32, of which machines multiply and add more than of i32, and exactly.
-  static Value sum_of_places(ConvolutionOp op, Value image, Value kernel, int64_t zero, PatternRewriter& r) {
-    Location loc = op.getLoc();
-    auto type = type_with_channels_last(op, shaped(kernel).getDimSize(0), r.getF32Type());
-    const int64_t rank = type.getRank(), features = type.getShape().back(), count = shaped(kernel).getNumElements() / features;
-    // Weights [place, feature].
-    Value weights = ReshapeOp::create(r, loc, RankedTensorType::get({features, count}, element(kernel)), kernel);
-    weights = converted(TransposeOp::create(r, loc, weights, ArrayRef<int64_t>{1, 0}), r.getF32Type(), r);
-    Value sum;
-    for (int64_t place = 0; place < count; ++place) {
-      SmallVector<int64_t> first(rank, 0), end{type.getDimSize(0)}, step(rank, 1);
-      end.resize(rank, features);
-      for (int64_t d = rank - 2, left = place; d >= 1; left /= shaped(kernel).getDimSize(d), --d) {
-        first[d] = left % shaped(kernel).getDimSize(d) * or_one(op.getRhsDilation(), d - 1), step[d] = or_one(op.getWindowStrides(), d - 1);
-        end[d] = first[d] + (type.getDimSize(d) - 1) * step[d] + 1;
-      }
-      Value seen = converted(SliceOp::create(r, loc, image, first, end, step), r.getF32Type(), r);
-      if (zero) seen = SubtractOp::create(r, loc, seen, constant(type, zero, r));
-      Value weight = SliceOp::create(r, loc, weights, ArrayRef<int64_t>{place, 0}, ArrayRef<int64_t>{place + 1, features}, ArrayRef<int64_t>{1, 1});
-      weight = ReshapeOp::create(r, loc, RankedTensorType::get({features}, r.getF32Type()), weight);
-      Value term = MulOp::create(r, loc, seen, BroadcastInDimOp::create(r, loc, type, weight, ArrayRef<int64_t>{rank - 1}));
-      sum = sum ? Value(AddOp::create(r, loc, sum, term)) : term;
-    }
-    return sum;
+  // Of windows within one channel: vectors lie along these, by weights [place, 1, feature]. In f32, of which machines multiply and add more than of i32, and exactly.
+  static Value product_within_channels(ConvolutionOp op, Value image, Value kernel, int64_t zero, PatternRewriter& r) {
+    const int64_t last = shaped(op).getRank() - 1;
+    auto order = llvm::to_vector(llvm::seq<int64_t>(1, last + 1));
+    order.push_back(0);
+    kernel = converted(TransposeOp::create(r, op.getLoc(), kernel, order), r.getF32Type(), r), image = converted(image, r.getF32Type(), r);
+    if (zero) image = SubtractOp::create(r, op.getLoc(), image, constant(shaped(image), zero, r));
+    auto spatial = llvm::to_vector(llvm::seq<int64_t>(1, last)), places = llvm::to_vector(llvm::seq<int64_t>(0, last - 1));
+    auto made = cast<ConvolutionOp>(r.clone(*op));
+    made->setOperands({image, kernel});
+    made.setDimensionNumbersAttr(ConvDimensionNumbersAttr::get(r.getContext(), 0, last, spatial, last - 1, last, places, 0, last, spatial));
+    made->getResult(0).setType(type_with_channels_last(op, shaped(image).getShape().back(), r.getF32Type()));
+    return made;
   }
   // Unsigned by signed bytes are what machines multiply.
   static std::pair<Value, int64_t> unsigned_bytes(Value bytes, int64_t zero, PatternRewriter& r) {
@@ -117,10 +107,10 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     return TransposeOp::create(r, v.getLoc(), v, order);
   }
   // Around the image, and up to whole fours of channels.
-  static Value padded(Value v, ArrayRef<int64_t> spatial, ArrayRef<int64_t> padding, int64_t channel, bool fours, int64_t number, PatternRewriter& r) {
+  static Value padded(Value v, ArrayRef<int64_t> spatial, ArrayRef<int64_t> padding, int64_t channel, int64_t number, PatternRewriter& r) {
     SmallVector<int64_t> low(shaped(v).getRank(), 0), high(low), none(low);
     for (auto [i, d] : llvm::enumerate(spatial)) low[d] = padding[2 * i], high[d] = padding[2 * i + 1];
-    if (fours) high[channel] = round_up(shaped(v).getDimSize(channel), 4) - shaped(v).getDimSize(channel);
+    high[channel] = round_up(shaped(v).getDimSize(channel), 4) - shaped(v).getDimSize(channel);
     if (low == none && high == none) return v;
     auto scalar = RankedTensorType::get({}, element(v));
     Value fill = ConstantOp::create(r, v.getLoc(), cast<ElementsAttr>(Attribute(DenseElementsAttr::get(scalar, APInt(8, uint64_t(number))))));

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cpu/convolution/convolution.h"
 #include "cpu/emit/element.h"
 #include "cpu/prepare/channels_last.h"
 #include "cpu/prepare/empty.h"
@@ -9,8 +10,10 @@
 #include "cpu/prepare/join_products.h"
 #include "cpu/prepare/move_reshapes.h"
 #include "cpu/prepare/quantised.h"
+#include "cpu/prepare/quantised_operand.h"
 #include "cpu/prepare/rewrite.h"
 #include "cpu/prepare/row_gathers.h"
+#include "cpu/prepare/sink_pads.h"
 #include "cpu/prepare/sink_transposes.h"
 #include "cpu/prepare/windows.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,6 +36,12 @@ std::optional<double> number(Value v) {
   if (!s) return std::nullopt;
   if (isa<FloatType>(s.getElementType())) return s.getSplatValue<APFloat>().convertToDouble();
   return std::nullopt;
+}
+std::optional<int64_t> byte(Value v) {
+  auto s = splat(v);
+  if (!s || !is_byte(s.getElementType())) return std::nullopt;
+  APInt bits = s.getSplatValue<APInt>();
+  return is_unsigned(s.getElementType()) ? int64_t(bits.getZExtValue()) : bits.getSExtValue();
 }
 
 // A rule: returns the value that replaces the operation's result, or null.
@@ -319,11 +328,14 @@ Value simplify_divide(DivOp op, PatternRewriter& r) {
   return MulOp::create(r, op.getLoc(), op.getLhs(), BroadcastInDimOp::create(r, op.getLoc(), repeated.getType(), reciprocal, repeated.getBroadcastDimensionsAttr()));
 }
 
-// Zeros around the image are the convolution's own padding.
+// Zeros around the image are the convolution's own padding; bytes less a number, of a depthwise one, around which this number is.
 Value pad_in_convolution(ConvolutionOp op, PatternRewriter& r) {
-  auto pad = op.getLhs().getDefiningOp<PadOp>();
+  auto less = less_number(op.getLhs());
+  ConvertOp bytes = less ? less->bytes : op.getLhs().getDefiningOp<ConvertOp>();
+  const bool of_bytes = bytes && is_byte(element(bytes.getOperand())) && is_depthwise_channels_last(op);
+  auto pad = (of_bytes ? bytes.getOperand() : op.getLhs()).getDefiningOp<PadOp>();
   auto negative = [](ArrayRef<int64_t> v) { return llvm::any_of(v, [](int64_t n) { return n < 0; }); };
-  if (!pad || number(pad.getPaddingValue()) != 0.0 || negative(pad.getEdgePaddingLow()) || negative(pad.getEdgePaddingHigh())) return {};
+  if (!pad || (of_bytes ? byte(pad.getPaddingValue()) != (less ? less->number : 0) : number(pad.getPaddingValue()) != 0.0) || negative(pad.getEdgePaddingLow()) || negative(pad.getEdgePaddingHigh())) return {};
   auto dims = op.getDimensionNumbers();
   auto spatial = dims.getInputSpatialDimensions();
   for (int64_t d = 0; d < shaped(pad).getRank(); ++d)
@@ -334,8 +346,11 @@ Value pad_in_convolution(ConvolutionOp op, PatternRewriter& r) {
     if (op.getLhsDilation() && (*op.getLhsDilation())[i] != 1) return {};
     padding[2 * i] += pad.getEdgePaddingLow()[d], padding[2 * i + 1] += pad.getEdgePaddingHigh()[d];
   }
+  Value image = pad.getOperand();
+  if (of_bytes) image = converted(image, element(op.getLhs()), r);
+  if (less) image = SubtractOp::create(r, op.getLoc(), image, constant(shaped(image), less->number, r));
   auto result = cast<ConvolutionOp>(r.clone(*op));
-  result.getLhsMutable().assign(pad.getOperand());
+  result.getLhsMutable().assign(image);
   result.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(spatial.size()), 2}, r.getI64Type()), padding));
   return result;
 }
@@ -670,6 +685,7 @@ void simplify(ModuleOp module, bool tiles) {
   rule(matrix_on_the_left);
   add_quantised_products(rules);
   add_quantised_convolutions(rules);
+  add_sinking_pads(rules);
   add_sinking_transposes(rules);
   add_moving_reshapes(rules);
   add_windows(rules);
