@@ -601,6 +601,13 @@ std::optional<LessNumber> less_number(Value v) {
   return n == exact && n >= -255 && n <= 255 ? std::optional(LessNumber{convert, n}) : std::nullopt;  // what is left has 16 bits
 }
 
+bool has_seven_bits(Value operand) {
+  Operation* op = operand.getDefiningOp();
+  if (auto less = less_number(operand)) op = less->bytes;
+  while (op && is_view(op)) op = op->getOperand(0).getDefiningOp();
+  return op && op->hasAttr(kSevenBits);
+}
+
 std::optional<Fusion::Kind> composite_kind(Operation* op) {
   if (is_grouped_product(op)) return Fusion::Dot;
   return is_alignment(op) ? std::optional(Fusion::Alignment) : attention_kind(op);

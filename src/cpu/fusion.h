@@ -62,6 +62,8 @@ struct LessNumber {
   int64_t number;
 };
 std::optional<LessNumber> less_number(mlir::Value v);
+/// Whether a product's operand comes from bytes that kSevenBits is said of.
+bool has_seven_bits(mlir::Value operand);
 
 /// Rows and columns that a product's result, or what its epilogue writes, amounts to; columns are neighbours in memory.
 struct ProductShape {

@@ -13,7 +13,7 @@ namespace {
 
 const std::string kAvx2 = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt";
 const std::string kAvx512 = "+avx512f,+avx512bw,+avx512dq,+avx512vl,-prefer-256-bit";
-const std::string kBytes = ",+avx512vnni", kPairs = ",+avx512bf16", kTiles = kPairs + ",+amx-tile,+amx-bf16,+amx-int8";
+const std::string kBytes = ",+avx512vnni", kShortBytes = ",+avxvnni", kPairs = ",+avx512bf16", kTiles = kPairs + ",+amx-tile,+amx-bf16,+amx-int8";
 
 bool request_tiles() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
@@ -58,7 +58,7 @@ llvm::Expected<Target> select_instructions(const std::string& name, const Machin
     bool pairs = has(machine, kPairs) && bf16_dot == Target::None;
     return Target{wanted, machine.cpu, lacks + kAvx2 + "," + kAvx512 + (pairs ? kPairs : "") + bytes, 16, 32, pairs ? Target::Native : bf16_dot, emulated == "tiles"};
   }
-  if (wanted == "avx2" && avx2) return Target{wanted, avx512 ? "haswell" : machine.cpu, lacks + kAvx2 + ",-avx512f", 8, 16, bf16_dot, emulated == "tiles"};
+  if (wanted == "avx2" && avx2) return Target{wanted, avx512 ? "haswell" : machine.cpu, lacks + kAvx2 + ",-avx512f" + (has(machine, kShortBytes) ? kShortBytes : ""), 8, 16, bf16_dot, emulated == "tiles"};
   if (wanted == "wide") return Target{wanted, avx512 ? "haswell" : machine.cpu, avx2 ? lacks + kAvx2 + ",-avx512f" : lacks, 16, 32, bf16_dot, emulated == "tiles"};
   if (wanted == "baseline") return Target{wanted, "x86-64", "", 4, 16, bf16_dot, emulated == "tiles"};
   return llvm::createStringError("CRESSET_CPU=%s: this machine has %s; choose among those", wanted.c_str(),

@@ -25,8 +25,8 @@ struct Target {
   bool avx512() const { return name == "avx512" || name == "amx"; }
   /// Reads lanes of 32 and 64 bits at any addresses by one instruction, in less time than one by one: Intel from Sapphire Rapids on, which have AMX. Before, and on Zen, they are microcode.
   bool gathers() const { return name == "amx"; }
-  /// Products of four bytes, summed in i32 (AVX512-VNNI's vpdpbusd).
-  bool byte_dot() const { return features.find("+avx512vnni") != std::string::npos; }
+  /// Products of four bytes, summed in i32 (vpdpbusd of AVX512-VNNI, or of AVX-VNNI for registers of AVX2).
+  bool byte_dot() const { return features.find(name == "avx2" ? "+avxvnni" : "+avx512vnni") != std::string::npos; }
 };
 
 /// What a target is chosen from.

@@ -98,6 +98,20 @@ TEST_F(CpuTarget, WhatAVirtualMachineHides) {
   EXPECT_EQ(chosen("", m).name, "baseline");
 }
 
+TEST_F(CpuTarget, ProductsOfBytes) {
+  Machine m = machine(kAvx2);
+  EXPECT_FALSE(chosen("", m).byte_dot());
+  m.features["avxvnni"] = true;
+  EXPECT_TRUE(chosen("", m).byte_dot());
+  EXPECT_FALSE(chosen("wide", m).byte_dot());  // whose vectors are no registers
+  m = machine(kAvx512);
+  m.features["avxvnni"] = true;
+  EXPECT_FALSE(chosen("", m).byte_dot());
+  EXPECT_TRUE(chosen("avx2", m).byte_dot());
+  m.features["avx512vnni"] = true;
+  EXPECT_TRUE(chosen("", m).byte_dot());
+}
+
 TEST_F(CpuTarget, EmulatedTiles) {
   setenv("CRESSET_BF16_DOT", "tiles", 1);
   Target t = chosen("", machine(kAvx2));

@@ -34,6 +34,7 @@ class ChannelsLast : Windows {
     spec_.a_type = element(x), spec_.b_type = element(w), spec_.converted = g.in_type, spec_.type = g.out_type;
     spec_.a = c.buffer(x), spec_.b = c.buffer(w);
     if (auto less = less_number(op.getLhs()); less && x != op.getLhs()) spec_.a_zero = less->number;
+    spec_.seven_bits = has_seven_bits(op.getLhs());
     spec_.packed = c.packed_weight();
     spec_.a_unit_k = spec_.b_unit_k = true;
     if (run() != spec_.k || pads_) choose_runs();

@@ -37,6 +37,9 @@ inline constexpr llvm::StringLiteral kAtMostZero = "cresset.at_most_zero";
 /// Marks a conversion of floats to i32 that are none beyond it, of which only the last byte is kept (by simplify()); that of nan is any.
 inline constexpr llvm::StringLiteral kWithinI32 = "cresset.within_i32";
 
+/// Marks a conversion to i32 of unsigned bytes that are at most 127 (by simplify()): two products of these with signed bytes sum up within 16 bits.
+inline constexpr llvm::StringLiteral kSevenBits = "cresset.seven_bits";
+
 /// On a sort: how many of each line's first elements somebody reads (by simplify()).
 inline constexpr llvm::StringLiteral kFirstWanted = "cresset.first_wanted";
 

@@ -151,6 +151,7 @@ llvm::Error emit_dot(KernelContext& c) {
   while (right && !c.slots.has(right)) right = right.getDefiningOp<ReshapeOp>() ? right.getDefiningOp()->getOperand(0) : Value();
   spec.a_type = element(lhs->base), spec.b_type = right ? element(right) : element(op.getRhs());
   if (less) spec.a_zero = less->number;
+  spec.seven_bits = has_seven_bits(op.getLhs()) || has_seven_bits(op.getRhs());
   if (Type factor = element(op.getLhs()); spec.a_type != factor || spec.b_type != factor) spec.converted = factor;
   spec.type = mlir::cast<RankedTensorType>(op.getType()).getElementType();
   spec.a = c.buffer(lhs->base), spec.b = right ? c.buffer(right) : nullptr;

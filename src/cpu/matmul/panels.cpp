@@ -16,9 +16,9 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
   unit = kind == Numbers ? type : k.b.getInt32Ty();
   bytes = type->getScalarSizeInBits() / 8;
   lanes = std::max(2, k.target.lanes * 4 / std::max(bytes, 4));
-  bool many = k.target.registers == 32;
-  most_sums = many ? 24 : 12;
-  unrolled = many || kind == PairsOfWords ? 1 : 4;  // LLVM would add several products of integers first, for which sums leave their registers
+  const bool many = k.target.registers == 32, ones = kind == FoursOfBytes && !k.target.byte_dot();  // which take a register
+  most_sums = many ? 24 : ones ? 10 : 12;
+  unrolled = many || kind == PairsOfWords || kind == FoursOfBytes ? 1 : 4;  // LLVM would add several products of integers first, for which sums leave their registers
   if (kind == SplitFloats) prepare_to_split();
   if ((grid = choose_grid())) {
     mr = grid->rows * grid->down, nr = packed = TileRegisters::kRows * grid->across, vectors = int(nr / lanes);
@@ -26,7 +26,7 @@ Panels::Panels(KernelEmitter& k, const MatmulSpec& spec, int64_t most_rows, bool
     return;
   }
   // As many accumulators as the registers hold, next to the vectors of B and one broadcast of A; few rows get wider tiles.
-  mr = most_rows ? most_rows : many ? 8 : 6;
+  mr = most_rows ? most_rows : many ? 8 : most_sums / 2;
   if (!s_.any_m) mr = std::min(mr, s_.m);
   int most = int(most_sums / std::max<int64_t>(mr, many ? 4 : 3));
   auto width = [&](int v) {
@@ -75,7 +75,7 @@ int64_t Panels::computed(int64_t n) const {
 Panels::Kind Panels::choose_kind() const {
   if (k_.target.bf16_dot != Target::None && multiplied_as(s_.a_type).isBF16() && multiplied_as(s_.b_type).isBF16() && type->isFloatTy()) return PairsOfBf16;
   if (splits_floats()) return SplitFloats;
-  if (type->isIntegerTy(32) && is_byte(s_.a_type) && is_byte(s_.b_type) && !s_.pack_b) return k_.target.byte_dot() ? FoursOfBytes : PairsOfWords;
+  if (type->isIntegerTy(32) && is_byte(s_.a_type) && is_byte(s_.b_type) && !s_.pack_b) return k_.target.byte_dot() || pairs_of_bytes_fit() ? FoursOfBytes : PairsOfWords;
   return Numbers;
 }
 bool Panels::a_lies_in_units() const {
@@ -219,26 +219,36 @@ IR Panels::product(IR a, IR b, IR sum) {
   }
   return type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {a, b, sum}) : b_.CreateAdd(b_.CreateMul(a, b), sum);
 }
-// By registers as the machine has them: pmaddwd.
+// By registers as the machine has them.
+IR Panels::by_registers(ArrayRef<IR> operands, llvm::function_ref<IR(ArrayRef<IR>)> product) {
+  int count = lanes_of(operands[0]), most = k_.target.avx512() ? 16 : k_.target.avx2() ? 8 : 4;
+  if (count <= most) return product(operands);
+  auto half = [&](int from) {
+    SmallVector<int> order(count / 2);
+    std::iota(order.begin(), order.end(), from);
+    return by_registers(llvm::map_to_vector(operands, [&](IR x) { return b_.CreateShuffleVector(x, order); }), product);
+  };
+  return k_.concatenate({half(0), half(count / 2)});
+}
+// Each intrinsic for 4, 8 and 16 sums.
+IR Panels::call(ArrayRef<unsigned> by_lanes, int lanes, ArrayRef<IR> operands) {
+  auto* f = llvm::Intrinsic::getOrInsertDeclaration(&k_.module, by_lanes[lanes == 16 ? 2 : lanes == 8 ? 1 : 0]);
+  IRs cast;
+  for (auto [x, parameter] : llvm::zip(operands, f->args())) cast.push_back(b_.CreateBitCast(x, parameter.getType()));
+  return b_.CreateCall(f, cast);
+}
 IR Panels::product_of_words(IR a, IR b) {
-  int count = lanes_of(a), most = k_.target.avx512() ? 16 : k_.target.avx2() ? 8 : 4;
-  if (count > most) {
-    auto half = [&](IR x, int from) {
-      SmallVector<int> order(count / 2);
-      std::iota(order.begin(), order.end(), from);
-      return b_.CreateShuffleVector(x, order);
-    };
-    return k_.concatenate({product_of_words(half(a, 0), half(b, 0)), product_of_words(half(a, count / 2), half(b, count / 2))});
-  }
-  auto* words = k_.vector(b_.getInt16Ty(), 2 * count);
-  auto id = count == 16 ? llvm::Intrinsic::x86_avx512_pmaddw_d_512 : count == 8 ? llvm::Intrinsic::x86_avx2_pmadd_wd : llvm::Intrinsic::x86_sse2_pmadd_wd;
-  return b_.CreateIntrinsic(id, {}, {b_.CreateBitCast(a, words), b_.CreateBitCast(b, words)});
+  return by_registers({a, b}, [&](ArrayRef<IR> x) { return call({llvm::Intrinsic::x86_sse2_pmadd_wd, llvm::Intrinsic::x86_avx2_pmadd_wd, llvm::Intrinsic::x86_avx512_pmaddw_d_512}, lanes_of(x[0]), x); });
 }
 IR Panels::product_of_bytes(IR unsigned_bytes, IR signed_bytes, IR sum) {
-  int count = lanes_of(sum);
-  auto id = count == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : count == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256 : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
-  auto* dot = llvm::Intrinsic::getOrInsertDeclaration(&k_.module, id);
-  return b_.CreateCall(dot, {sum, b_.CreateBitCast(unsigned_bytes, dot->getArg(1)->getType()), b_.CreateBitCast(signed_bytes, dot->getArg(2)->getType())});
+  if (k_.target.byte_dot())
+    return call({llvm::Intrinsic::x86_avx512_vpdpbusd_128, llvm::Intrinsic::x86_avx512_vpdpbusd_256, llvm::Intrinsic::x86_avx512_vpdpbusd_512}, lanes_of(sum), {sum, unsigned_bytes, signed_bytes});
+  IR products = by_registers({unsigned_bytes, signed_bytes}, [&](ArrayRef<IR> x) {
+    int lanes = lanes_of(x[0]);
+    IR pairs = call({llvm::Intrinsic::x86_ssse3_pmadd_ub_sw_128, llvm::Intrinsic::x86_avx2_pmadd_ub_sw, llvm::Intrinsic::x86_avx512_pmaddubs_w_512}, lanes, x);
+    return product_of_words(b_.CreateBitCast(pairs, x[0]->getType()), k_.splat(b_.getInt32(0x00010001), lanes));
+  });
+  return b_.CreateAdd(sum, products);
 }
 
 //===-- Packing ---------------------------------------------------------------------------------------------------===//

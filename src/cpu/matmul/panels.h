@@ -13,6 +13,7 @@ struct MatmulSpec {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   mlir::Type a_type, b_type;
   mlir::Type converted;         ///< what elements of both are converted to where they are read, before they are multiplied; null: nothing
+  bool seven_bits = false;      ///< of bytes: the unsigned ones are at most 127
   int64_t a_zero = 0;           ///< of bytes that are summed in i32: the number that is taken away from each element of A
   /// Unless null, what B's elements are instead of those in memory, `lanes` of them along the dimension of unit stride, from a multiple of `lanes` on. `b`, if it isn't null, has an element for each then.
   std::function<IR(IR batch, IR k, IR n, int lanes)> b_made;
@@ -96,8 +97,8 @@ struct MatmulSpec {
 int parts_of_floats(std::optional<mlir::ArrayAttr> precision);
 
 /// Packs operands and multiplies panels. A panel of A is [k][mr], one of B [k][nr]; a tile is mr x vectors registers. Where the machine
-/// multiplies pairs of bf16, a unit of a panel is such a pair, of two neighbours along K, and takes the place of one f32. Bytes whose sums are i32 are multiplied by fours, or
-/// as pairs of 16-bit integers.
+/// multiplies pairs of bf16, a unit of a panel is such a pair, of two neighbours along K, and takes the place of one f32. Bytes whose sums are i32 are multiplied by fours where the machine
+/// does (VNNI), or where sums of two products have 16 bits (pmaddubsw, which saturates); elsewhere as pairs of 16-bit integers.
 /// For AMX a panel of B is the same, the rows of a panel of A are divided into tiles, [k / 32][tile][row][32], and both end with zeros. An f32 is the sum of three bf16, each of which has
 /// the next eight of its bits (split_panels.cpp): of every 32 elements along K the first parts come first, the second, the third; a unit are two elements 16 apart. Two parts are rounded to 16 bits.
 class Panels {
@@ -143,6 +144,8 @@ class Panels {
   /// Units of a row or column of a panel that has `count` elements along K.
   int64_t height(int64_t count) const { return padded(count) / depth * parts_of_element; }
 
+  /// Whether products of unsigned and signed bytes, two of which are summed in 16 bits, are exact.
+  bool pairs_of_bytes_fit() const { return s_.seven_bits && k_.target.avx2() && is_unsigned(s_.a_type) != is_unsigned(s_.b_type); }
   /// Whether A is multiplied as it lies: neither converted, nor short of what flips_b() needs.
   bool a_lies_in_units() const;
   /// vpdpbusd, not AMX, multiplies unsigned by signed bytes: of two alike, those of B are packed with their highest bit flipped, which adds 128, or takes it away. Sums begin with what makes up for it.
@@ -279,6 +282,8 @@ class Panels {
   IRs interleaved(IR low, IR high);
   void put(IR value, IR panel, IR index);
   void one_row_of_b(IR batch, IR n, IR k, IR end, IR columns, IR target);
+  IR by_registers(llvm::ArrayRef<IR> operands, llvm::function_ref<IR(llvm::ArrayRef<IR>)> product);
+  IR call(llvm::ArrayRef<unsigned> by_lanes, int lanes, llvm::ArrayRef<IR> operands);
   IR product_of_words(IR a, IR b);
   IR product_of_bytes(IR unsigned_bytes, IR signed_bytes, IR sum);
   void pack_b_transposed(IR batch, IR n, IR left, IR k0, IR count, IR panel);

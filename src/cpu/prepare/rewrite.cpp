@@ -12,6 +12,18 @@ SplatElementsAttr splat(Value v) {
   return constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
 }
 
+std::optional<double> number(Value v) {
+  while (auto broadcast = v.getDefiningOp<BroadcastInDimOp>()) v = broadcast.getOperand();
+  auto s = splat(v);
+  return s && isa<FloatType>(s.getElementType()) ? std::optional(s.getSplatValue<APFloat>().convertToDouble()) : std::nullopt;
+}
+std::optional<int64_t> byte(Value v) {
+  auto s = splat(v);
+  if (!s || !is_byte(s.getElementType())) return std::nullopt;
+  APInt bits = s.getSplatValue<APInt>();
+  return is_unsigned(s.getElementType()) ? int64_t(bits.getZExtValue()) : bits.getSExtValue();
+}
+
 Value sum_over(OpBuilder& b, Value v, ArrayRef<int64_t> dims) {
   Location loc = v.getLoc();
   SmallVector<int64_t> shape;

@@ -10,6 +10,17 @@ namespace cresset::cpu {
 
 /// The one number of a constant; null if it has several, or is none.
 mlir::SplatElementsAttr splat(mlir::Value v);
+/// The float behind such a constant, also behind a broadcast one; the byte of one.
+std::optional<double> number(mlir::Value v);
+std::optional<int64_t> byte(mlir::Value v);
+/// The operand and the float that an operation of two combines; null without one.
+template <class Op>
+std::pair<mlir::Value, double> scaled_by_number(Op op) {
+  if (!op) return {};
+  if (auto c = number(op.getRhs())) return {op.getLhs(), *c};
+  if (auto c = number(op.getLhs())) return {op.getRhs(), *c};
+  return {};
+}
 /// What an operation with windows says of its i-th dimension; 1 where it says nothing, as all_ones of all.
 inline int64_t or_one(std::optional<llvm::ArrayRef<int64_t>> v, size_t i) { return v ? (*v)[i] : 1; }
 inline bool all_ones(std::optional<llvm::ArrayRef<int64_t>> v) {

@@ -11,6 +11,7 @@
 #include "cpu/prepare/move_reshapes.h"
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/quantised_operand.h"
+#include "cpu/prepare/ranges.h"
 #include "cpu/prepare/rewrite.h"
 #include "cpu/prepare/row_gathers.h"
 #include "cpu/prepare/sink_pads.h"
@@ -28,21 +29,6 @@ namespace cresset::cpu {
 using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
-
-// The number behind a splat constant, also behind a broadcast one.
-std::optional<double> number(Value v) {
-  while (auto broadcast = v.getDefiningOp<BroadcastInDimOp>()) v = broadcast.getOperand();
-  auto s = splat(v);
-  if (!s) return std::nullopt;
-  if (isa<FloatType>(s.getElementType())) return s.getSplatValue<APFloat>().convertToDouble();
-  return std::nullopt;
-}
-std::optional<int64_t> byte(Value v) {
-  auto s = splat(v);
-  if (!s || !is_byte(s.getElementType())) return std::nullopt;
-  APInt bits = s.getSplatValue<APInt>();
-  return is_unsigned(s.getElementType()) ? int64_t(bits.getZExtValue()) : bits.getSExtValue();
-}
 
 // A rule: returns the value that replaces the operation's result, or null.
 template <class Op>
@@ -190,33 +176,6 @@ Value simplify_broadcast(BroadcastInDimOp op, PatternRewriter& r) {
   return {};
 }
 
-// The operand and the number that an operation of two combines; null without one.
-template <class Op>
-std::pair<Value, double> scaled_by_number(Op op) {
-  if (!op) return {};
-  if (auto c = number(op.getRhs())) return {op.getLhs(), *c};
-  if (auto c = number(op.getLhs())) return {op.getRhs(), *c};
-  return {};
-}
-// The least and the most that a number can be, as far as clamps tell, and what quantises what a relu has given.
-constexpr int kMostSteps = 8;
-double least(Value v, int steps = kMostSteps) {
-  constexpr double kUnknown = -std::numeric_limits<double>::infinity();
-  if (steps == 0) return kUnknown;
-  if (auto [x, c] = scaled_by_number(v.getDefiningOp<MaxOp>()); x) return std::max(c, least(x, steps - 1));
-  if (auto [x, c] = scaled_by_number(v.getDefiningOp<MinOp>()); x) return std::min(c, least(x, steps - 1));
-  if (auto [x, c] = scaled_by_number(v.getDefiningOp<MulOp>()); x) return c > 0 && least(x, steps - 1) >= 0 ? 0 : kUnknown;
-  auto round = v.getDefiningOp<RoundNearestEvenOp>();
-  return round && least(round.getOperand(), steps - 1) >= 0 ? 0 : kUnknown;
-}
-double most(Value v, int steps = kMostSteps) {
-  constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  if (steps == 0) return kUnknown;
-  if (auto [x, c] = scaled_by_number(v.getDefiningOp<MinOp>()); x) return std::min(c, most(x, steps - 1));
-  auto [x, c] = scaled_by_number(v.getDefiningOp<MaxOp>());
-  return x ? std::max(c, most(x, steps - 1)) : kUnknown;
-}
-bool is_within_i32(Value v) { return least(v) >= -0x1p31 && most(v) < 0x1p31; }
 Value simplify_maximum(MaxOp op, PatternRewriter&) {
   auto [x, c] = scaled_by_number(op);
   return x && c == 0 && least(x) >= 0 ? x : Value();
@@ -610,25 +569,6 @@ bool drop_barriers(func::FuncOp function) {
   return !barriers.empty();
 }
 
-// x - max(x), the maximum over some dimensions of x and broadcast along them.
-bool is_at_most_zero(Value v) {
-  auto difference = v.getDefiningOp<SubtractOp>();
-  auto broadcast = difference ? difference.getRhs().getDefiningOp<BroadcastInDimOp>() : BroadcastInDimOp();
-  if (!broadcast) return false;
-  Value largest = broadcast.getOperand();
-  while (auto reshape = largest.getDefiningOp<ReshapeOp>()) largest = reshape.getOperand();
-  auto reduce = largest.getDefiningOp<ReduceOp>();
-  if (!reduce || reduce.getInputs().size() != 1 || reduce.getInputs()[0] != difference.getLhs()) return false;
-  Operation* reducer = simple_reducer(reduce.getBody().front());
-  if (!reducer || !isa<MaxOp>(reducer)) return false;
-  SmallVector<int64_t> kept, spread;
-  for (auto [d, size] : llvm::enumerate(shaped(v).getShape()))
-    if (size != 1 && !llvm::is_contained(reduce.getDimensions(), int64_t(d))) kept.push_back(d);
-  for (auto [size, d] : llvm::zip(shaped(broadcast.getOperand()).getShape(), broadcast.getBroadcastDimensions()))
-    if (size != 1) spread.push_back(d);
-  return kept == spread;
-}
-
 // Sums of products of booleans say whether any pair is true: they are counted, because kernels have no sums of single bits.
 void count_booleans(func::FuncOp function) {
   function.walk([](Operation* op) {
@@ -718,13 +658,7 @@ void simplify(ModuleOp module, bool tiles) {
     }
     forget_moved_reshapes(function);
     if (join_products(function)) merge();
-    function.walk([](ExpOp op) {
-      if (is_at_most_zero(op.getOperand())) op->setAttr(kAtMostZero, UnitAttr::get(op.getContext()));
-    });
-    function.walk([](ConvertOp op) {
-      auto is_cut = [](Operation* user) { return isa<ConvertOp>(user) && is_byte(element(user->getResult(0))); };
-      if (element(op).isInteger(32) && is_within_i32(op.getOperand()) && llvm::all_of(op->getUsers(), is_cut)) op->setAttr(kWithinI32, UnitAttr::get(op.getContext()));
-    });
+    mark_ranges(function);
     mark_row_gathers(function);
     function.walk([](SortOp op) { op->setAttr(kFirstWanted, IntegerAttr::get(IntegerType::get(op.getContext(), 64), first_wanted(op))); });
   }
