@@ -123,7 +123,7 @@ class ImplicitProduct {
     if (!g_.axes.empty()) spec.b_spread = g_.axes.back().step;
     spec.a_offset = [&](IR batch, IR m, IR k) { return kernel_offset(group_of(batch), m, k); };
     bool forward = llvm::none_of(g_.axes, [](const Axis& a) { return a.reversed; }), channels_follow = g_.in_features == 1 || g_.kernel_in == window_size_;
-    spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride) && (spec.k_run || channels_follow);
+    spec.a_unit_k = forward && g_.is_dense(&Axis::window, &Axis::window_stride) && (spec.k_run || channels_follow), spec.a_unit_m = g_.kernel_out == 1;
     spec.store_vectors = product_shape(op_).has_value() && !is_phase();
     if (!features_first() && g_.images > images) spec.n_run = image_size_;
     auto feature = [&](IR batch, IR m) { return k_.add(k_.mul(group_of(batch), g_.features), m); };

@@ -144,28 +144,34 @@ IR WinogradEmitter::kernel_row(IR group, IR feature) {
   return k_.add(k_.i64(g_.kernel_first), k_.mul(k_.add(k_.mul(group, g_.features), k_.min(feature, k_.i64(g_.features - 1))), g_.kernel_out));
 }
 
-IRs WinogradEmitter::transformed_kernels(ArrayRef<IR> windows) {
+// What each window has at its nine places, as vectors along the windows.
+IRs WinogradEmitter::places_of(ArrayRef<IR> windows) {
   // A window is a vector, of which eight lanes leave the last place over.
   const int lanes = k_.target.lanes;
   auto* vector = k_.vector(b_.getFloatTy(), lanes);
-  IR mask = lanes > kWindow ? k_.mask(b_.CreateICmpULT(k_.sequence(b_.getInt32(0), lanes), k_.splat(b_.getInt32(kWindow), lanes)), g_.kernel_type) : nullptr;
+  auto one_by_one = [&](IR offset) {
+    IR place = llvm::PoisonValue::get(vector);
+    for (auto [i, at] : llvm::enumerate(windows)) place = b_.CreateInsertElement(place, k_.load(g_.kernel_type, kernel_, k_.add(at, offset), 1), i);
+    return place;
+  };
   IRs places;
-  IR last = llvm::Constant::getNullValue(vector);
-  for (auto [i, at] : llvm::enumerate(windows)) {
-    if (mask) {
-      places.push_back(k_.load_masked(g_.kernel_type, kernel_, at, mask));
-      continue;
-    }
-    places.push_back(k_.load(g_.kernel_type, kernel_, at, lanes));
-    last = b_.CreateInsertElement(last, k_.load(g_.kernel_type, kernel_, k_.add(at, k_.i64(kWindow - 1)), 1), i);
+  if (x_.window_stride != 1 || y_.window_stride != 3) {
+    for (int64_t i = 0; i < kWindow; ++i) places.push_back(one_by_one(k_.i64(i / 3 * y_.window_stride + i % 3 * x_.window_stride)));
+    return places;
   }
+  IR mask = lanes > kWindow ? k_.mask(b_.CreateICmpULT(k_.sequence(b_.getInt32(0), lanes), k_.splat(b_.getInt32(kWindow), lanes)), g_.kernel_type) : nullptr;
+  for (IR at : windows) places.push_back(mask ? k_.load_masked(g_.kernel_type, kernel_, at, mask) : k_.load(g_.kernel_type, kernel_, at, lanes));
   places.resize(lanes, llvm::PoisonValue::get(vector));
   k_.transpose(places);
-  if (!mask) places.push_back(last);
+  if (!mask) places.push_back(one_by_one(k_.i64(kWindow - 1)));
+  return places;
+}
+IRs WinogradEmitter::transformed_kernels(ArrayRef<IR> windows) {
+  IRs places = places_of(windows);
   std::vector<IRs> square(3);
   for (int64_t y = 0; y < 3; ++y)
     for (int64_t x = 0; x < 3; ++x) square[y].push_back(places[(y_.reversed ? 2 - y : y) * 3 + (x_.reversed ? 2 - x : x)]);
-  auto half = llvm::ConstantFP::get(vector, 0.5);
+  auto half = llvm::ConstantFP::get(places[0]->getType(), 0.5);
   IRs result;
   for (const IRs& row : both_ways(square, [&](ArrayRef<IR> g) {
          IR outer = b_.CreateFMul(plus(g[0], g[2]), half), inner = b_.CreateFMul(g[1], half);
@@ -230,9 +236,9 @@ bool is_winograd(const Geometry& g, KernelEmitter& k) {
   if (k.target.lanes < 8 || (rank != 2 && rank != 3) || g.batch_groups != 1 || !g.in_type.isF32() || !g.kernel_type.isF32() || !g.out_type.isF32()) return false;
   for (const Axis& a : {g.rows(), g.columns()})
     if (a.window != 3 || a.step != 1 || a.dilation != 1 || a.base_dilation != 1 || a.out_step != 1) return false;
-  const Axis depth = g.planes(), rows = g.rows(), columns = g.columns();
+  const Axis depth = g.planes();
   if (depth.base_dilation != 1 || depth.out_step != 1 || (depth.step != 1 && depth.window != 1)) return false;
-  if (columns.window_stride != 1 || rows.window_stride != 3 || !g.is_dense(&Axis::out, &Axis::out_stride) || columns.in_stride != 1) return false;
+  if (!g.is_dense(&Axis::out, &Axis::out_stride) || g.columns().in_stride != 1) return false;
   return std::min(winograd_cycles_by_vectors(g, k), winograd_cycles_by_tiles(g, k)) < 0.9 * direct_cycles(g, k);
 }
 

@@ -83,6 +83,7 @@ class WinogradEmitter {
   /// Where the windows of a feature begin; those beyond the last one repeat it. How much further that of a channel is, in a plane of the kernel.
   IR kernel_row(IR group, IR feature);
   IR window(IR channel, IR plane) { return k_.add(k_.mul(channel, g_.kernel_in), k_.mul(depth_.reversed ? b_.CreateSub(k_.i64(depth_.window - 1), plane) : plane, depth_.window_stride)); }
+  IRs places_of(llvm::ArrayRef<IR> windows);
   /// Windows at some offsets, a lane for each, transformed.
   IRs transformed_kernels(llvm::ArrayRef<IR> windows);
 

@@ -100,12 +100,6 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     return {moved(bytes, 128, r.getIntegerType(8, false), r), zero + 128};
   }
   static Value signed_bytes(Value bytes, PatternRewriter& r) { return is_unsigned(element(bytes)) ? moved(bytes, -128, r.getI8Type(), r) : bytes; }
-  static Value to_last(Value v, int64_t first, ArrayRef<int64_t> spatial, int64_t last, PatternRewriter& r) {
-    SmallVector<int64_t> order{first};
-    llvm::append_range(order, spatial);
-    order.push_back(last);
-    return TransposeOp::create(r, v.getLoc(), v, order);
-  }
   // Around the image, and up to whole fours of channels.
   static Value padded(Value v, ArrayRef<int64_t> spatial, ArrayRef<int64_t> padding, int64_t channel, int64_t number, PatternRewriter& r) {
     SmallVector<int64_t> low(shaped(v).getRank(), 0), high(low), none(low);

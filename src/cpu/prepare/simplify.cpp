@@ -4,6 +4,7 @@
 
 #include "cpu/convolution/convolution.h"
 #include "cpu/emit/element.h"
+#include "cpu/prepare/channels_first.h"
 #include "cpu/prepare/channels_last.h"
 #include "cpu/prepare/empty.h"
 #include "cpu/fusion.h"
@@ -652,10 +653,12 @@ void simplify(ModuleOp module, bool tiles) {
     merge();
     // What lies behind a barrier has not been merged with what is in front of it, and is computed again.
     if (drop_barriers(function)) (void)applyPatternsGreedily(function, frozen, config);
-    if (tiles && use_channels_last(function)) {
+    auto simplify_again = [&] {
       (void)applyPatternsGreedily(function, frozen, config);
       merge();
-    }
+    };
+    if (tiles && use_channels_last(function)) simplify_again();
+    while (use_channels_first(function)) simplify_again();
     forget_moved_reshapes(function);
     if (join_products(function)) merge();
     mark_ranges(function);

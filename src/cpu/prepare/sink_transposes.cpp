@@ -84,6 +84,8 @@ struct SinkTranspose final : RewritePattern {
 
 }  // namespace
 
+bool sinks(Value v) { return bool(sinking(v)); }
+
 bool sinks_past(Operation* op) { return is_elementwise(op) || isa<SliceOp, PadOp, ConcatenateOp>(op); }
 
 Value sinking_transpose(OpBuilder& b, Value v, ArrayRef<int64_t> permutation) {
