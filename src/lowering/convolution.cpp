@@ -43,8 +43,9 @@ Value forward(Builder& b, Value x, Value w, llvm::ArrayRef<int64_t> shape, const
 // What `forward` with the same kernel makes of the input, turned back: [N, O, out] and [O, C/g, k] to [N, C, in].
 Value input_gradient(Builder& b, Value grad, Value w, llvm::ArrayRef<int64_t> shape, const Geometry& g) {
   int64_t o = shape_of(w)[0], c = shape_of(w)[1];
-  Dims kernel(shape_of(w).drop_front(2)), split{g.groups, o / g.groups, c}, order{0, 2, 1}, joined{g.groups * c, o / g.groups}, flipped, pads, ones(kernel.size(), 1);
+  Dims kernel(shape_of(w).drop_front(2)), exchanged{1, 0}, split{g.groups, o / g.groups, c}, order{0, 2, 1}, joined{g.groups * c, o / g.groups}, flipped, pads, ones(kernel.size(), 1);
   for (size_t d = 0; d < kernel.size(); ++d) {
+    exchanged.push_back(int64_t(d) + 2);
     split.push_back(kernel[d]);
     order.push_back(int64_t(d) + 3);
     joined.push_back(kernel[d]);
@@ -52,7 +53,7 @@ Value input_gradient(Builder& b, Value grad, Value w, llvm::ArrayRef<int64_t> sh
     int64_t reach = g.dilation[d] * (kernel[d] - 1), low = reach - g.padding[d];
     pads.append({low, shape[d + 2] - ((shape_of(grad)[d + 2] - 1) * g.stride[d] + 1) - low + reach});
   }
-  Value turned = b.reshape(b.transpose(b.reshape(w, split), order), joined);
+  Value turned = g.groups == 1 ? b.transpose(w, exchanged) : b.reshape(b.transpose(b.reshape(w, split), order), joined);
   turned = b.create<hlo::ReverseOp>(turned.getType(), turned, b.ops.getDenseI64ArrayAttr(flipped));
   return convolve(b, grad, turned, shape, ones, pads, g.stride, g.dilation, g.groups, 1, false);
 }

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/PatternMatch.h"
 #include "stablehlo/dialect.h"
 
 namespace cresset::cpu {
@@ -28,5 +28,23 @@ inline bool all_ones(std::optional<llvm::ArrayRef<int64_t>> v) {
 }
 /// The sum over these dimensions, in ascending order.
 mlir::Value sum_over(mlir::OpBuilder& b, mlir::Value v, llvm::ArrayRef<int64_t> dims);
+
+/// A rule: returns the value that replaces the operation's result, or null.
+template <class Op>
+struct Rule final : mlir::OpRewritePattern<Op> {
+  using Apply = mlir::Value (*)(Op, mlir::PatternRewriter&);
+  Rule(mlir::MLIRContext* context, Apply apply) : mlir::OpRewritePattern<Op>(context), apply(apply) {}
+  mlir::LogicalResult matchAndRewrite(Op op, mlir::PatternRewriter& r) const override {
+    mlir::Value v = apply(op, r);
+    if (!v) return mlir::failure();
+    r.replaceOp(op, v);
+    return mlir::success();
+  }
+  Apply apply;
+};
+template <class Op>
+void add_rule(mlir::RewritePatternSet& rules, mlir::Value (*apply)(Op, mlir::PatternRewriter&)) {
+  rules.add<Rule<Op>>(rules.getContext(), apply);
+}
 
 }  // namespace cresset::cpu

@@ -15,6 +15,7 @@
 #include "cpu/prepare/ranges.h"
 #include "cpu/prepare/rewrite.h"
 #include "cpu/prepare/row_gathers.h"
+#include "cpu/prepare/simplify_convolution.h"
 #include "cpu/prepare/sink_pads.h"
 #include "cpu/prepare/sink_transposes.h"
 #include "cpu/prepare/windows.h"
@@ -30,20 +31,6 @@ namespace cresset::cpu {
 using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
-
-// A rule: returns the value that replaces the operation's result, or null.
-template <class Op>
-struct Rule final : OpRewritePattern<Op> {
-  using Apply = Value (*)(Op, PatternRewriter&);
-  Rule(MLIRContext* context, Apply apply) : OpRewritePattern<Op>(context), apply(apply) {}
-  LogicalResult matchAndRewrite(Op op, PatternRewriter& r) const override {
-    Value v = apply(op, r);
-    if (!v) return failure();
-    r.replaceOp(op, v);
-    return success();
-  }
-  Apply apply;
-};
 
 // A broadcast whose dimensions survive the reshape.
 Value reshape_broadcast(ReshapeOp op, BroadcastInDimOp broadcast, PatternRewriter& r) {
@@ -148,6 +135,13 @@ Value simplify_transpose(TransposeOp op, PatternRewriter& r) {
     for (int64_t d : op.getPermutation()) composed.push_back(inner.getPermutation()[d]);
     return TransposeOp::create(r, op.getLoc(), inner.getOperand(), composed);
   }
+  if (auto reverse = from.getDefiningOp<ReverseOp>(); reverse && (reverse->hasOneUse() || reverse.getOperand().getDefiningOp<TransposeOp>())) {  // so that transposes meet
+    Value transposed = TransposeOp::create(r, op.getLoc(), reverse.getOperand(), op.getPermutation());
+    SmallVector<int64_t> dims;
+    for (auto [d, source] : llvm::enumerate(op.getPermutation()))
+      if (llvm::is_contained(reverse.getDimensions(), source)) dims.push_back(int64_t(d));
+    return ReverseOp::create(r, op.getLoc(), transposed, dims);
+  }
   return {};
 }
 
@@ -201,9 +195,10 @@ Value simplify_convert(ConvertOp op, PatternRewriter& r) {
   return ConstantOp::create(r, op.getLoc(), DenseElementsAttr::get(shaped(op), value));
 }
 
-// Of what has one element nothing is reversed: the windows of 1 x 1 convolutions.
+// Of what has one element nothing is reversed: the windows of 1 x 1 convolutions. Nor what is so twice.
 Value simplify_reverse(ReverseOp op, PatternRewriter& r) {
   SmallVector<int64_t> dims(op.getDimensions());
+  if (auto twice = op.getOperand().getDefiningOp<ReverseOp>(); twice && twice.getDimensions() == op.getDimensions()) return twice.getOperand();
   llvm::erase_if(dims, [&](int64_t d) { return shaped(op).getDimSize(d) == 1; });
   if (dims.empty()) return op.getOperand();
   return dims.size() < op.getDimensions().size() ? ReverseOp::create(r, op.getLoc(), op.getOperand(), dims) : Value();
@@ -286,54 +281,6 @@ Value simplify_divide(DivOp op, PatternRewriter& r) {
   Value one = ConstantOp::create(r, op.getLoc(), DenseElementsAttr::get(type, 1.0f));
   Value reciprocal = DivOp::create(r, op.getLoc(), one, repeated.getOperand());
   return MulOp::create(r, op.getLoc(), op.getLhs(), BroadcastInDimOp::create(r, op.getLoc(), repeated.getType(), reciprocal, repeated.getBroadcastDimensionsAttr()));
-}
-
-// Zeros around the image are the convolution's own padding; bytes less a number, of a depthwise one, around which this number is.
-Value pad_in_convolution(ConvolutionOp op, PatternRewriter& r) {
-  auto less = less_number(op.getLhs());
-  ConvertOp bytes = less ? less->bytes : op.getLhs().getDefiningOp<ConvertOp>();
-  const bool of_bytes = bytes && is_byte(element(bytes.getOperand())) && is_depthwise_channels_last(op);
-  auto pad = (of_bytes ? bytes.getOperand() : op.getLhs()).getDefiningOp<PadOp>();
-  auto negative = [](ArrayRef<int64_t> v) { return llvm::any_of(v, [](int64_t n) { return n < 0; }); };
-  if (!pad || (of_bytes ? byte(pad.getPaddingValue()) != (less ? less->number : 0) : number(pad.getPaddingValue()) != 0.0) || negative(pad.getEdgePaddingLow()) || negative(pad.getEdgePaddingHigh())) return {};
-  auto dims = op.getDimensionNumbers();
-  auto spatial = dims.getInputSpatialDimensions();
-  for (int64_t d = 0; d < shaped(pad).getRank(); ++d)
-    if (pad.getInteriorPadding()[d] || (!llvm::is_contained(spatial, d) && shaped(pad).getDimSize(d) != shaped(pad.getOperand()).getDimSize(d))) return {};
-  SmallVector<int64_t> padding(2 * spatial.size(), 0);
-  if (op.getPadding()) padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
-  for (auto [i, d] : llvm::enumerate(spatial)) {
-    if (op.getLhsDilation() && (*op.getLhsDilation())[i] != 1) return {};
-    padding[2 * i] += pad.getEdgePaddingLow()[d], padding[2 * i + 1] += pad.getEdgePaddingHigh()[d];
-  }
-  Value image = pad.getOperand();
-  if (of_bytes) image = converted(image, element(op.getLhs()), r);
-  if (less) image = SubtractOp::create(r, op.getLoc(), image, constant(shaped(image), less->number, r));
-  auto result = cast<ConvolutionOp>(r.clone(*op));
-  result.getLhsMutable().assign(image);
-  result.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(spatial.size()), 2}, r.getI64Type()), padding));
-  return result;
-}
-
-// A window as large as the image: a linear layer.
-Value simplify_convolution(ConvolutionOp op, PatternRewriter& r) {
-  auto dims = op.getDimensionNumbers();
-  auto x = shaped(op.getLhs()), w = shaped(op.getRhs()), y = shaped(op);
-  auto in_order = [](int64_t first, int64_t second, ArrayRef<int64_t> spatial) { return first == 0 && second == 1 && llvm::is_sorted(spatial); };
-  if (op.getFeatureGroupCount() != 1 || op.getBatchGroupCount() != 1 || x.getShape().drop_front(2) != w.getShape().drop_front(2) || !all_ones(op.getLhsDilation()) ||
-      !all_ones(op.getRhsDilation()) || (op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p != 0; })) ||
-      (op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) ||
-      x.getElementType() != w.getElementType() || !in_order(dims.getInputBatchDimension(), dims.getInputFeatureDimension(), dims.getInputSpatialDimensions()) ||
-      !in_order(dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension(), dims.getKernelSpatialDimensions()) ||
-      !in_order(dims.getOutputBatchDimension(), dims.getOutputFeatureDimension(), dims.getOutputSpatialDimensions()))
-    return {};
-  auto flat = [&](Value v, RankedTensorType t) -> Value {
-    return ReshapeOp::create(r, op.getLoc(), RankedTensorType::get({t.getDimSize(0), t.getNumElements() / t.getDimSize(0)}, t.getElementType()), v);
-  };
-  auto contract = DotDimensionNumbersAttr::get(r.getContext(), {}, {}, {1}, {1});
-  auto type = RankedTensorType::get({y.getDimSize(0), y.getDimSize(1)}, y.getElementType());
-  Value product = DotGeneralOp::create(r, op.getLoc(), type, flat(op.getLhs(), x), flat(op.getRhs(), w), contract, ArrayAttr());
-  return ReshapeOp::create(r, op.getLoc(), y, product);
 }
 
 // Products of bf16s (f16s) are exact in f32, so operands that were widened to it are multiplied as they were: packing widens them, or takes pairs of them.
@@ -602,7 +549,7 @@ int64_t first_wanted(SortOp op) {
 void simplify(ModuleOp module, bool tiles) {
   MLIRContext* context = module.getContext();
   RewritePatternSet rules(context);
-  auto rule = [&]<class Op>(Value (*apply)(Op, PatternRewriter&)) { rules.add<Rule<Op>>(context, apply); };
+  auto rule = [&](auto* apply) { add_rule(rules, apply); };
   rule(simplify_reshape);
   rule(simplify_transpose);
   rule(simplify_broadcast);
@@ -617,13 +564,12 @@ void simplify(ModuleOp module, bool tiles) {
   rule(simplify_multiply);
   rule(simplify_divide);
   rule(simplify_power);
-  rule(pad_in_convolution);
-  rule(simplify_convolution);
   rule(simplify_dot);
   rule(simplify_reduce);
   rule(order_terms);
   rule(simplify_scatter);
   rule(matrix_on_the_left);
+  add_simplified_convolutions(rules);
   add_quantised_products(rules);
   add_quantised_convolutions(rules);
   add_sinking_pads(rules);
@@ -659,6 +605,7 @@ void simplify(ModuleOp module, bool tiles) {
     };
     if (tiles && use_channels_last(function)) simplify_again();
     while (use_channels_first(function)) simplify_again();
+    if (!tiles) read_kernels_as_they_lie(function);
     forget_moved_reshapes(function);
     if (join_products(function)) merge();
     mark_ranges(function);
