@@ -329,13 +329,13 @@ class KernelMaker {
   std::vector<Member> members_;
 };
 
-// Of results only the bytes matter: what is computed in another shape, as norms of groups are, need not know it. Values that are returned as they came, or twice, need a kernel that writes them.
+// Of results only the bytes matter: what is computed in another shape, as norms of groups are, or repeated along dimensions that become one, need not know it. Values that are returned as they came, or twice, need a kernel that writes them.
 void settle_returned_values(func::FuncOp main) {
   Operation* end = main.getBody().front().getTerminator();
   OpBuilder b(end);
   for (OpOperand& operand : end->getOpOperands())
     if (auto reshape = operand.get().getDefiningOp<ReshapeOp>())
-      if (Operation* from = reshape.getOperand().getDefiningOp(); from && is_elementwise(from)) operand.set(reshape.getOperand());
+      if (Operation* from = reshape.getOperand().getDefiningOp(); from && (is_elementwise(from) || isa<BroadcastInDimOp>(from))) operand.set(reshape.getOperand());
   llvm::SmallDenseSet<Value> seen;
   for (OpOperand& operand : end->getOpOperands()) {
     Value v = operand.get();

@@ -75,7 +75,7 @@ Value positions(Builder& b, llvm::ArrayRef<int64_t> shape, const Axes& axes, llv
   return sum;
 }
 
-// Large windows are summed along one axis after the other.
+// Large windows are reduced along one axis after the other.
 bool is_large(const Axes& axes) {
   int64_t count = 1;
   for (const Axis& a : axes) count *= a.kernel;
@@ -154,9 +154,22 @@ void keep_larger(Builder& b, Value& best, Value& index, Value v, Value position)
 }
 
 Values max_pool(Builder& b, const Axes& axes, Value self) {
-  Dims shape = b.result_shape();
-  Value best, index, lowest = b.lowest(element_of(self));
-  for_each_offset(axes, [&](llvm::ArrayRef<int64_t> offset) { keep_larger(b, best, index, at_offset(b, self, axes, offset, lowest), positions(b, shape, axes, offset)); });
+  Value lowest = b.lowest(element_of(self));
+  if (!is_large(axes)) {
+    Value best, index;
+    for_each_offset(axes, [&](llvm::ArrayRef<int64_t> offset) { keep_larger(b, best, index, at_offset(b, self, axes, offset, lowest), positions(b, b.result_shape(), axes, offset)); });
+    return {best, index};
+  }
+  // The first of the largest of a row, and of these rows the first one, is the first of all; the last nan likewise.
+  Axes elements;
+  for (const Axis& a : axes) elements.push_back({a.in, a.in, 1, 1, 0, 1});
+  Value best = self, index = positions(b, shape_of(self), elements, Dims(axes.size(), 0)), nowhere = b.constant(c10::Scalar(0), element_of(index));
+  for (int64_t k = int64_t(axes.size()) - 1; k >= 0; --k) {
+    Axes along = alone(axes, k, shape_of(best));
+    Value larger, from;
+    for_each_offset(along, [&](llvm::ArrayRef<int64_t> offset) { keep_larger(b, larger, from, at_offset(b, best, along, offset, lowest), at_offset(b, index, along, offset, nowhere)); });
+    best = larger, index = from;
+  }
   return {best, index};
 }
 

@@ -7,7 +7,7 @@ import torch_cresset  # noqa: F401
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("size", [24, 56, 57, 112])
-@pytest.mark.parametrize("kernel, stride, padding, dilation", [(3, 2, 1, 1), (2, 2, 0, 1), (3, 1, 1, 1), (5, 3, 2, 1), (3, 4, 1, 2)])
+@pytest.mark.parametrize("kernel, stride, padding, dilation", [(3, 2, 1, 1), (2, 2, 0, 1), (3, 1, 1, 1), (5, 3, 2, 1), (3, 4, 1, 2), (13, 1, 6, 1), (9, 4, 3, 1), ((2, 20), (1, 3), (1, 4), 1)])
 def test_pools(kernel, stride, padding, dilation, size, dtype):
     torch.manual_seed(0)
     x = torch.randn(2, 3, 9, size).to(dtype) - 5
@@ -21,6 +21,16 @@ def test_pools(kernel, stride, padding, dilation, size, dtype):
     best, places = F.max_pool2d(on_device, kernel, stride, padding, dilation, return_indices=True)
     wanted = F.max_pool2d(x, kernel, stride, padding, dilation, return_indices=True)
     torch.testing.assert_close((best.cpu(), places.cpu()), wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("kernel", [3, 9])
+def test_first_of_equal_places(kernel):
+    torch.manual_seed(0)
+    x = torch.randint(0, 3, (2, 3, 20, 21)).float()
+    x[torch.rand(x.shape) < 0.02] = float("nan")  # of several the last one
+    pool = lambda x: F.max_pool2d(x, kernel, 2, 1, return_indices=True)
+    best, places = pool(x.to("cresset"))
+    torch.testing.assert_close((best.cpu(), places.cpu()), pool(x), equal_nan=True)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5])

@@ -31,7 +31,7 @@ Geometry::Geometry(ConvolutionOp op) {
     int64_t x = dims.getInputSpatialDimensions()[i], w = dims.getKernelSpatialDimensions()[i], y = dims.getOutputSpatialDimensions()[i];
     axes.push_back({input.getDimSize(x), kernel.getDimSize(w), output.getDimSize(y), is[x], ks[w], os[y], or_one(op.getWindowStrides(), i),
                     op.getPadding() ? op.getPadding()->getValues<int64_t>()[2 * i] : 0, or_one(op.getRhsDilation(), i),
-                    or_one(op.getLhsDilation(), i), op.getWindowReversal() && (*op.getWindowReversal())[i]});
+                    input.getDimSize(x) == 1 ? 1 : or_one(op.getLhsDilation(), i), op.getWindowReversal() && (*op.getWindowReversal())[i]});
   }
   groups = op.getFeatureGroupCount(), batch_groups = op.getBatchGroupCount();
   images = input.getDimSize(dims.getInputBatchDimension()) / batch_groups;
@@ -56,12 +56,11 @@ bool Geometry::is_dense(int64_t Axis::*size, int64_t Axis::*stride) const {
 }
 
 std::vector<Geometry> Geometry::phases() const {
-  constexpr int64_t kMost = 16;  // each is code of its own
   int64_t count = 1;
   bool possible = true;
   for (const Axis& a : axes) count *= a.base_dilation, possible &= a.base_dilation == 1 || a.step == 1;
   std::vector<Geometry> result{*this};
-  if (!possible || count > kMost) return result;
+  if (!possible || count > kMostPhases) return result;
   for (size_t d = 0; d < axes.size(); ++d) {
     const Axis& a = axes[d];
     if (a.base_dilation == 1) continue;

@@ -11,6 +11,15 @@ namespace cresset::cpu {
 
 using namespace mlir;
 using namespace mlir::stablehlo;
+
+SmallVector<int64_t> padding_of(ConvolutionOp op) {
+  return op.getPadding() ? llvm::to_vector(op.getPadding()->getValues<int64_t>()) : SmallVector<int64_t>(2 * op.getDimensionNumbers().getInputSpatialDimensions().size(), 0);
+}
+void set_padding(ConvolutionOp op, ArrayRef<int64_t> padding) {
+  Builder b(op.getContext());
+  op.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(padding.size() / 2), 2}, b.getI64Type()), padding));
+}
+
 namespace {
 
 // Zeros around the image are the convolution's own padding; bytes less a number, of a depthwise one, around which this number is.
@@ -40,14 +49,6 @@ Value pad_in_convolution(ConvolutionOp op, PatternRewriter& r) {
   return result;
 }
 
-SmallVector<int64_t> padding_of(ConvolutionOp op) {
-  return op.getPadding() ? llvm::to_vector(op.getPadding()->getValues<int64_t>()) : SmallVector<int64_t>(2 * op.getDimensionNumbers().getInputSpatialDimensions().size(), 0);
-}
-void set_padding(ConvolutionOp op, ArrayRef<int64_t> padding) {
-  Builder b(op.getContext());
-  op.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(padding.size() / 2), 2}, b.getI64Type()), padding));
-}
-int64_t ceil_of(int64_t a, int64_t b) { return a > 0 ? ceil_div(a, b) : -(-a / b); }
 int64_t floor_of(int64_t a, int64_t b) { return -ceil_of(-a, b); }
 
 // Places at the ends of windows that meet nothing but padding: eight of nine, where an image has one element.
@@ -145,6 +146,7 @@ void add_simplified_convolutions(RewritePatternSet& rules) {
   add_rule(rules, drop_outputs);
   add_rule(rules, linear_layer);
   add_rule(rules, linear_layer_to_places);
+  add_rule(rules, phases_as_features);
 }
 
 void read_kernels_as_they_lie(func::FuncOp function) {

@@ -20,7 +20,11 @@ struct ReduceWindows : OpRewritePattern<ReduceWindowOp> {
     Operation* reducer = op.getInputs().size() == 1 ? simple_reducer(op.getBody().front()) : nullptr;
     if (!reducer || shaped(op.getResult(0)).getNumElements() == 0 || scanned_dimension(op)) return failure();
     if (auto reduced = as_reduction(op, b)) return b.replaceOp(op, reduced), success();
-    if (product(op.getWindowDimensions()) > kMostPlaces) return failure();
+    if (product(op.getWindowDimensions()) > kMostPlaces) {
+      if (!is_separable(op, reducer)) return failure();
+      b.replaceOp(op, one_after_the_other(op, b));
+      return success();
+    }
     b.replaceOp(op, place_by_place(op, reducer, b));
     return success();
   }
@@ -40,6 +44,35 @@ struct ReduceWindows : OpRewritePattern<ReduceWindowOp> {
     auto reduce = ReduceOp::create(b, op.getLoc(), RankedTensorType::get(kept, element(op.getResult(0))), op.getInputs(), op.getInitValues(), b.getDenseI64ArrayAttr(dims));
     b.cloneRegionBefore(op.getBody(), reduce.getBody(), reduce.getBody().end());
     return ReshapeOp::create(b, op.getLoc(), op.getResult(0).getType(), reduce.getResult(0));
+  }
+
+  // Whether the dimensions may be reduced one after the other: each begins with the initial value again.
+  static bool is_separable(ReduceWindowOp op, Operation* reducer) {
+    const bool several = llvm::count_if(op.getWindowDimensions(), [](int64_t n) { return n > 1; }) > 1;
+    auto init = splat(op.getInitValues()[0]);
+    auto is_zero = [&] { return init && (isa<FloatType>(init.getElementType()) ? init.getSplatValue<APFloat>().isZero() : init.getSplatValue<APInt>().isZero()); };
+    return several && (isa<MaxOp, MinOp>(reducer) || (isa<AddOp>(reducer) && is_zero()));
+  }
+  static Value one_after_the_other(ReduceWindowOp op, PatternRewriter& b) {
+    auto result = cast<RankedTensorType>(op.getResult(0).getType());
+    const size_t rank = size_t(result.getRank());
+    Value v = op.getInputs()[0];
+    for (size_t d = 0; d < rank; ++d) {
+      // A window of one place may still move by more, or be padded.
+      auto only = [&](int64_t n, int64_t other) {
+        SmallVector<int64_t> all(rank, other);
+        all[d] = n;
+        return b.getDenseI64ArrayAttr(all);
+      };
+      SmallVector<int64_t> padding(2 * rank, 0), shape(shaped(v).getShape());
+      padding[2 * d] = low_padding(op, d), padding[2 * d + 1] = high_padding(op, d), shape[d] = result.getDimSize(unsigned(d));
+      auto along = ReduceWindowOp::create(b, op.getLoc(), TypeRange{result.clone(shape)}, ValueRange{v}, op.getInitValues(), only(op.getWindowDimensions()[d], 1), only(or_one(op.getWindowStrides(), d), 1),
+                                          only(or_one(op.getBaseDilations(), d), 1), only(or_one(op.getWindowDilations(), d), 1),
+                                          DenseIntElementsAttr::get(RankedTensorType::get({int64_t(rank), 2}, b.getI64Type()), padding));
+      b.cloneRegionBefore(op.getBody(), along.getBody(), along.getBody().end());
+      v = along.getResult(0);
+    }
+    return v;
   }
 
   // As the specification says: what is padded is the initial value.
