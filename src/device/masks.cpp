@@ -13,6 +13,17 @@ namespace {
 
 at::Tensor positions_of(const at::Tensor& self) { return at::nonzero(self.to(at::kCPU)).to(self.device()); }
 
+// Of the true elements of a mask, counted through all its dimensions; int64, on its device.
+at::Tensor flat_positions(const at::Tensor& mask) {
+  at::Tensor known = mask.to(at::kCPU).contiguous();
+  const bool* chosen = known.const_data_ptr<bool>();
+  const int64_t count = std::count(chosen, chosen + known.numel(), true);
+  at::Tensor positions = at::empty({count + 1}, at::kLong);  // each is written to where the next true one's goes, without a branch
+  int64_t* next = positions.mutable_data_ptr<int64_t>();
+  for (int64_t i = 0; i < known.numel(); ++i) *next = i, next += chosen[i];
+  return positions.narrow(0, 0, count).to(mask.device());
+}
+
 // On the device; each mask becomes the integer indices of its true elements, one tensor for each of its dimensions.
 Indices without_masks(const at::Tensor& self, const Indices& indices) {
   Indices integers;
@@ -37,7 +48,7 @@ at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask) {
   TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_select: expected BoolTensor for mask");
   auto expanded = at::expand_outplace(self, mask);
   at::Tensor values = std::get<0>(expanded)->reshape({-1}), chosen = std::get<1>(expanded)->reshape({-1});
-  return values.index_select(0, positions_of(chosen).select(1, 0));
+  return values.index_select(0, flat_positions(chosen));
 }
 
 at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<int64_t> output_size) {
@@ -93,7 +104,13 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 
 }  // namespace
 
-at::Tensor index_by_masks(const at::Tensor& self, const Indices& indices) { return at::index(self, without_masks(self, indices)); }
+at::Tensor index_by_masks(const at::Tensor& self, const Indices& indices) {
+  auto one = shapes::one_mask(self, indices);
+  if (!one || one->mask.dim() == 0) return at::index(self, without_masks(self, indices));
+  at::Tensor positions = flat_positions(one->mask);
+  at::DimVector flat = shapes::masked_sizes(self, *one, one->mask.numel());
+  return self.reshape(flat).index_select(one->place, positions);
+}
 at::Tensor& index_put_by_masks_(at::Tensor& self, const Indices& indices, const at::Tensor& values, bool accumulate, bool unsafe) {
   return put_in_order(self, indices, values, accumulate) ? self : at::_index_put_impl_(self, without_masks(self, indices), values, accumulate, unsafe);
 }

@@ -25,8 +25,9 @@ func.func @main(%x: tensor<2x24x64xf32>, %w: tensor<40x24x1x3xf32>, %b: tensor<4
       : (tensor<1x16x20x22xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x10x11xf32>
   %a1 = stablehlo.add %c1, %r : tensor<1x32x10x11xf32>
   %s1 = stablehlo.slice %a1 [0:1, 0:32, 2:9, 4:10] : (tensor<1x32x10x11xf32>) -> tensor<1x32x7x6xf32>
-  // A transposed one.
-  // CHECK: stablehlo.convolution{{.*}}pad = {{\[\[}}0, -1], [-1, 2]], lhs_dilate = [2, 2]{{.*}}-> tensor<1x8x35x41xf32>
+  // A transposed one, whose phases are features: of the 20 x 22 positions of each, so many are computed as have an output that is wanted.
+  // CHECK: stablehlo.convolution{{.*}}pad = {{\[\[}}0, -1], [-1, 1]]{{.*}}-> tensor<1x32x18x21xf32>
+  // CHECK: stablehlo.slice{{.*}}-> tensor<1x8x35x41xf32>
   %c2 = stablehlo.convolution(%y, %u) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[2, 2], [2, 2]], lhs_dilate = [2, 2], reverse = [true, true]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x16x20x22xf32>, tensor<16x8x4x4xf32>) -> tensor<1x8x40x44xf32>
   %s2 = stablehlo.slice %c2 [0:1, 0:8, 2:37, 3:44] : (tensor<1x8x40x44xf32>) -> tensor<1x8x35x41xf32>

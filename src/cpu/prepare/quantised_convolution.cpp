@@ -3,6 +3,7 @@
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/quantised_operand.h"
 #include "cpu/prepare/rewrite.h"
+#include "cpu/prepare/simplify_convolution.h"
 
 namespace cresset::cpu {
 
@@ -21,10 +22,9 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
     note_assumption(*w);
     auto dims = op.getDimensionNumbers();
     Location loc = op.getLoc();
-    const int64_t last = shaped(op).getRank() - 1;
     auto [image, zero] = unsigned_bytes(x->all_bytes(r), x->zero ? *whole_number(*x->zero) : 0, r);
     Value kernel = signed_bytes(w->all_bytes(r), r);
-    auto padding = op.getPadding() ? llvm::to_vector(op.getPadding()->getValues<int64_t>()) : SmallVector<int64_t>(2 * (last - 1), 0);
+    auto padding = padding_of(op);
     SmallVector<int64_t> none(padding.size(), 0);
     if (!is_depthwise(op)) {
       image = padded(image, dims.getInputSpatialDimensions(), padding, dims.getInputFeatureDimension(), zero, r);
@@ -49,7 +49,7 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
   }
 
   static bool is_good(ConvolutionOp op) {
-    bool negative = op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p < 0; });
+    bool negative = llvm::any_of(padding_of(op), [](int64_t p) { return p < 0; });
     bool reversed = op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true);
     auto kernel = shaped(op.getRhs());
     auto dims = op.getDimensionNumbers();

@@ -73,10 +73,9 @@ Value part_of_result(ConvolutionOp op, ArrayRef<int64_t> from, ArrayRef<int64_t>
   auto dims = op.getDimensionNumbers();
   auto x = shaped(op.getLhs()), w = shaped(op.getRhs()), y = shaped(op);
   ArrayRef<int64_t> spatial = dims.getOutputSpatialDimensions();
-  SmallVector<int64_t> sizes = sizes_between(from, to), padding(2 * spatial.size(), 0);
+  SmallVector<int64_t> sizes = sizes_between(from, to), padding = padding_of(op);
   for (int64_t d = 0; d < y.getRank(); ++d)
     if (!llvm::is_contained(spatial, d) && sizes[d] != y.getDimSize(d)) return {};
-  if (op.getPadding()) padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
   for (auto [i, d] : llvm::enumerate(spatial)) {
     int64_t step = or_one(op.getWindowStrides(), i), in = (x.getDimSize(dims.getInputSpatialDimensions()[i]) - 1) * or_one(op.getLhsDilation(), i) + 1;
     int64_t window = (w.getDimSize(dims.getKernelSpatialDimensions()[i]) - 1) * or_one(op.getRhsDilation(), i) + 1;
@@ -84,7 +83,7 @@ Value part_of_result(ConvolutionOp op, ArrayRef<int64_t> from, ArrayRef<int64_t>
     padding[2 * i + 1] = (sizes[d] - 1) * step + window - in - padding[2 * i];
   }
   auto part = cast<ConvolutionOp>(r.clone(*op));
-  part.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(spatial.size()), 2}, r.getI64Type()), padding));
+  set_padding(part, padding);
   part->getResult(0).setType(y.clone(sizes));
   return part;
 }
@@ -580,6 +579,7 @@ void simplify(ModuleOp module, bool tiles) {
   FrozenRewritePatternSet frozen(std::move(rules));
   RewritePatternSet late(context);
   add_products_of_one_quantised(late);
+  add_rule(late, phases_as_features);  // slices have cut what they don't want off the convolution
   FrozenRewritePatternSet last(std::move(late));
   GreedyRewriteConfig config;
   config.enableConstantCSE(true);
@@ -592,19 +592,18 @@ void simplify(ModuleOp module, bool tiles) {
     drop_empty(function);
     count_booleans(function);
     merge();  // so that an operation with one user is seen as such
-    (void)applyPatternsGreedily(function, frozen, config);  // stopping early is no failure: any state is as correct
-    bool changed = false;
-    (void)applyPatternsGreedily(function, last, config, &changed);
-    if (changed) (void)applyPatternsGreedily(function, frozen, config);
-    merge();
-    // What lies behind a barrier has not been merged with what is in front of it, and is computed again.
-    if (drop_barriers(function)) (void)applyPatternsGreedily(function, frozen, config);
-    auto simplify_again = [&] {
-      (void)applyPatternsGreedily(function, frozen, config);
+    auto simplify_all = [&] {
+      (void)applyPatternsGreedily(function, frozen, config);  // stopping early is no failure: any state is as correct
+      bool changed = false;
+      (void)applyPatternsGreedily(function, last, config, &changed);
+      if (changed) (void)applyPatternsGreedily(function, frozen, config);
       merge();
     };
-    if (tiles && use_channels_last(function)) simplify_again();
-    while (use_channels_first(function)) simplify_again();
+    simplify_all();
+    // What lies behind a barrier has not been merged with what is in front of it, and is computed again.
+    if (drop_barriers(function)) (void)applyPatternsGreedily(function, frozen, config);
+    if (tiles && use_channels_last(function)) simplify_all();
+    while (use_channels_first(function)) simplify_all();
     if (!tiles) read_kernels_as_they_lie(function);
     forget_moved_reshapes(function);
     if (join_products(function)) merge();

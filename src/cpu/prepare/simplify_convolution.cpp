@@ -34,8 +34,7 @@ Value pad_in_convolution(ConvolutionOp op, PatternRewriter& r) {
   auto spatial = dims.getInputSpatialDimensions();
   for (int64_t d = 0; d < shaped(pad).getRank(); ++d)
     if (pad.getInteriorPadding()[d] || (!llvm::is_contained(spatial, d) && shaped(pad).getDimSize(d) != shaped(pad.getOperand()).getDimSize(d))) return {};
-  SmallVector<int64_t> padding(2 * spatial.size(), 0);
-  if (op.getPadding()) padding = llvm::to_vector(op.getPadding()->getValues<int64_t>());
+  SmallVector<int64_t> padding = padding_of(op);
   for (auto [i, d] : llvm::enumerate(spatial)) {
     if (op.getLhsDilation() && (*op.getLhsDilation())[i] != 1) return {};
     padding[2 * i] += pad.getEdgePaddingLow()[d], padding[2 * i + 1] += pad.getEdgePaddingHigh()[d];
@@ -45,7 +44,7 @@ Value pad_in_convolution(ConvolutionOp op, PatternRewriter& r) {
   if (less) image = SubtractOp::create(r, op.getLoc(), image, constant(shaped(image), less->number, r));
   auto result = cast<ConvolutionOp>(r.clone(*op));
   result.getLhsMutable().assign(image);
-  result.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(spatial.size()), 2}, r.getI64Type()), padding));
+  set_padding(result, padding);
   return result;
 }
 
@@ -100,7 +99,7 @@ Value linear_layer(ConvolutionOp op, PatternRewriter& r) {
   auto x = shaped(op.getLhs()), w = shaped(op.getRhs()), y = shaped(op);
   auto in_order = [](int64_t first, int64_t second, ArrayRef<int64_t> spatial) { return first == 0 && second == 1 && llvm::is_sorted(spatial); };
   if (op.getFeatureGroupCount() != 1 || op.getBatchGroupCount() != 1 || x.getShape().drop_front(2) != w.getShape().drop_front(2) || !all_ones(op.getLhsDilation()) ||
-      !all_ones(op.getRhsDilation()) || (op.getPadding() && llvm::any_of(op.getPadding()->getValues<int64_t>(), [](int64_t p) { return p != 0; })) ||
+      !all_ones(op.getRhsDilation()) || llvm::any_of(padding_of(op), [](int64_t p) { return p != 0; }) ||
       (op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) ||
       x.getElementType() != w.getElementType() || !in_order(dims.getInputBatchDimension(), dims.getInputFeatureDimension(), dims.getInputSpatialDimensions()) ||
       !in_order(dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension(), dims.getKernelSpatialDimensions()) ||
@@ -114,7 +113,6 @@ Value linear_layer(ConvolutionOp op, PatternRewriter& r) {
   Value product = DotGeneralOp::create(r, op.getLoc(), type, flat(op.getLhs(), x), flat(op.getRhs(), w), contract, ArrayAttr());
   return ReshapeOp::create(r, op.getLoc(), y, product);
 }
-
 
 // Of images of one element, as a generator begins with, each output meets another place of the window: a linear layer to all of them.
 Value linear_layer_to_places(ConvolutionOp op, PatternRewriter& r) {
@@ -146,7 +144,6 @@ void add_simplified_convolutions(RewritePatternSet& rules) {
   add_rule(rules, drop_outputs);
   add_rule(rules, linear_layer);
   add_rule(rules, linear_layer_to_places);
-  add_rule(rules, phases_as_features);
 }
 
 void read_kernels_as_they_lie(func::FuncOp function) {
