@@ -11,7 +11,8 @@
 namespace cresset::device {
 namespace {
 
-at::Tensor positions_of(const at::Tensor& self) { return at::nonzero(self.to(at::kCPU)).to(self.device()); }
+// A row for each, whose columns are arrays, as PyTorch's own returns them.
+at::Tensor positions_of(const at::Tensor& self) { return at::nonzero(self.to(at::kCPU)).t().to(self.device()).t(); }
 
 // Of the true elements of a mask, counted through all its dimensions; int64, on its device.
 at::Tensor flat_positions(const at::Tensor& mask) {
