@@ -114,7 +114,7 @@ Value phases_as_features(ConvolutionOp op, PatternRewriter& r) {
   auto fits = [](const Axis& a) { return a.base_dilation == 1 || (a.step == 1 && a.dilation == 1); };
   const bool of_planes = dims.getInputBatchDimension() == 0 && dims.getInputFeatureDimension() == 1 && llvm::is_sorted(dims.getInputSpatialDimensions()) && dims.getOutputBatchDimension() == 0 &&
                          dims.getOutputFeatureDimension() == 1 && llvm::is_sorted(dims.getOutputSpatialDimensions());
-  return of_planes && shaped(op).getNumElements() > 0 && op.getBatchGroupCount() == 1 && llvm::all_of(g.axes, fits) && PhasesAsFeatures::pays(g) ? PhasesAsFeatures(op, g, r).made() : Value();
+  return of_planes && shaped(op).getNumElements() > 0 && g.window_size() > 0 && op.getBatchGroupCount() == 1 && llvm::all_of(g.axes, fits) && PhasesAsFeatures::pays(g) ? PhasesAsFeatures(op, g, r).made() : Value();
 }
 
 }  // namespace cresset::cpu
