@@ -81,10 +81,15 @@ bool is_large(const Axes& axes) {
   for (const Axis& a : axes) count *= a.kernel;
   return count > (axes.size() == 2 ? 25 : 27);
 }
-// One axis of windows alone: the others' are single elements, everywhere.
-Axes alone(const Axes& axes, size_t k, llvm::ArrayRef<int64_t> shape) {
+// Windows of single elements, everywhere.
+Axes single_elements(llvm::ArrayRef<int64_t> sizes) {
   Axes result;
-  for (int64_t n : shape.take_back(axes.size())) result.push_back({n, n, 1, 1, 0, 1});
+  for (int64_t n : sizes) result.push_back({n, n, 1, 1, 0, 1});
+  return result;
+}
+// One axis of windows alone: the others' are single elements.
+Axes alone(const Axes& axes, size_t k, llvm::ArrayRef<int64_t> shape) {
+  Axes result = single_elements(shape.take_back(axes.size()));
   result[k] = axes[k];
   return result;
 }
@@ -161,9 +166,7 @@ Values max_pool(Builder& b, const Axes& axes, Value self) {
     return {best, index};
   }
   // The first of the largest of a row, and of these rows the first one, is the first of all; the last nan likewise.
-  Axes elements;
-  for (const Axis& a : axes) elements.push_back({a.in, a.in, 1, 1, 0, 1});
-  Value best = self, index = positions(b, shape_of(self), elements, Dims(axes.size(), 0)), nowhere = b.constant(c10::Scalar(0), element_of(index));
+  Value best = self, index = positions(b, shape_of(self), single_elements(shape_of(self).take_back(axes.size())), Dims(axes.size(), 0)), nowhere = b.constant(c10::Scalar(0), element_of(index));
   for (int64_t k = int64_t(axes.size()) - 1; k >= 0; --k) {
     Axes along = alone(axes, k, shape_of(best));
     Value larger, from;

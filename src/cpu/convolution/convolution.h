@@ -32,8 +32,8 @@ struct Geometry {
   int64_t kernel_first = 0;  ///< the first element of the kernel that is used
   mlir::Type in_type, kernel_type, out_type;
 
-  /// Where the input is dilated, the outputs whose windows meet its elements at the same places: convolutions of the undilated input, if they are not more than that.
   static constexpr int64_t kMostPhases = 16;  ///< each is code of its own
+  /// Where the input is dilated, the outputs whose windows meet its elements at the same places: convolutions of the undilated input, if they are no more than kMostPhases.
   std::vector<Geometry> phases() const;
 
   /// The last two dimensions, and the one before them, along which planes follow each other: where there are two, it has one.

@@ -33,7 +33,6 @@ SmallVector<int64_t> order(int64_t first, int64_t second, ArrayRef<int64_t> spat
   llvm::append_range(result, spatial);
   return result;
 }
-Value transposed(Value v, ArrayRef<int64_t> order, OpBuilder& b) { return llvm::is_sorted(order) ? v : Value(TransposeOp::create(b, v.getLoc(), v, order)); }
 
 void put_channels_first(ConvolutionOp op, OpBuilder& b) {
   auto dims = op.getDimensionNumbers();

@@ -18,7 +18,7 @@ Value to_last(Value v, int64_t first, ArrayRef<int64_t> spatial, int64_t last, O
   SmallVector<int64_t> order{first};
   llvm::append_range(order, spatial);
   order.push_back(last);
-  return llvm::is_sorted(order) ? v : Value(TransposeOp::create(b, v.getLoc(), v, order));
+  return transposed(v, order, b);
 }
 
 }  // namespace

@@ -59,8 +59,7 @@ class PhasesAsFeatures {
   }
   Value reshaped(Value v, ArrayRef<int64_t> shape) { return ReshapeOp::create(r_, loc_, shaped(v).clone(shape), v); }
   Value padded(Value v, ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
-    Value zero = ConstantOp::create(r_, loc_, cast<ElementsAttr>(Attribute(r_.getZeroAttr(RankedTensorType::get({}, element(v))))));
-    return PadOp::create(r_, loc_, v, zero, low, high, SmallVector<int64_t>(low.size(), 0));
+    return PadOp::create(r_, loc_, v, zero(element(v), loc_, r_), low, high, SmallVector<int64_t>(low.size(), 0));
   }
 
   // [features, channels, window…] as [features · phase…, channels, places…].

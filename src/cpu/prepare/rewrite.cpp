@@ -24,14 +24,31 @@ std::optional<int64_t> byte(Value v) {
   return is_unsigned(s.getElementType()) ? int64_t(bits.getZExtValue()) : bits.getSExtValue();
 }
 
+Value zero(Type element, Location loc, OpBuilder& b) { return ConstantOp::create(b, loc, cast<ElementsAttr>(Attribute(b.getZeroAttr(RankedTensorType::get({}, element))))); }
+
+Value transposed(Value v, ArrayRef<int64_t> order, OpBuilder& b) { return llvm::is_sorted(order) ? v : Value(TransposeOp::create(b, v.getLoc(), v, order)); }
+
+bool is_neutral(Operation* reducer, Value init) {
+  auto number = splat(init);
+  if (!number) return false;
+  if (isa<FloatType>(number.getElementType())) {
+    APFloat v = number.getSplatValue<APFloat>();
+    return isa<AddOp>(reducer) ? v.isZero() : isa<MulOp>(reducer) ? v.isExactlyValue(1) : v.isInfinity() && v.isNegative() == isa<MaxOp>(reducer);
+  }
+  APInt v = number.getSplatValue<APInt>();
+  bool has_sign = !is_unsigned(number.getElementType());
+  if (isa<MaxOp>(reducer)) return has_sign ? v.isMinSignedValue() : v.isZero();
+  if (isa<MinOp>(reducer)) return has_sign ? v.isMaxSignedValue() : v.isAllOnes();
+  return isa<AddOp, OrOp>(reducer) ? v.isZero() : isa<AndOp>(reducer) ? v.isAllOnes() : v.isOne();
+}
+
 Value sum_over(OpBuilder& b, Value v, ArrayRef<int64_t> dims) {
   Location loc = v.getLoc();
   SmallVector<int64_t> shape;
   for (auto [d, size] : llvm::enumerate(shaped(v).getShape()))
     if (!llvm::is_contained(dims, int64_t(d))) shape.push_back(size);
   auto number = RankedTensorType::get({}, element(v));
-  Value zero = ConstantOp::create(b, loc, cast<ElementsAttr>(DenseElementsAttr::get(number, b.getZeroAttr(element(v)))));
-  auto reduce = ReduceOp::create(b, loc, TypeRange{number.clone(shape)}, ValueRange{v}, ValueRange{zero}, b.getDenseI64ArrayAttr(dims));
+  auto reduce = ReduceOp::create(b, loc, TypeRange{number.clone(shape)}, ValueRange{v}, ValueRange{zero(element(v), loc, b)}, b.getDenseI64ArrayAttr(dims));
   OpBuilder::InsertionGuard guard(b);
   Block* body = b.createBlock(&reduce.getBody(), {}, {number, number}, {loc, loc});
   mlir::stablehlo::ReturnOp::create(b, loc, ValueRange{AddOp::create(b, loc, body->getArgument(0), body->getArgument(1))});

@@ -26,6 +26,12 @@ inline int64_t or_one(std::optional<llvm::ArrayRef<int64_t>> v, size_t i) { retu
 inline bool all_ones(std::optional<llvm::ArrayRef<int64_t>> v) {
   return !v || llvm::all_of(*v, [](int64_t n) { return n == 1; });
 }
+/// Zero as a constant without dimensions.
+mlir::Value zero(mlir::Type element, mlir::Location loc, mlir::OpBuilder& b);
+/// Itself where the order is the one it has.
+mlir::Value transposed(mlir::Value v, llvm::ArrayRef<int64_t> order, mlir::OpBuilder& b);
+/// Whether a reducer (simple_reducer) makes of this initial value and any x just x.
+bool is_neutral(mlir::Operation* reducer, mlir::Value init);
 /// The sum over these dimensions, in ascending order.
 mlir::Value sum_over(mlir::OpBuilder& b, mlir::Value v, llvm::ArrayRef<int64_t> dims);
 

@@ -430,17 +430,7 @@ Value simplify_scatter(ScatterOp op, PatternRewriter& r) {
 // Whether parts of the reduction can each begin with its initial value.
 bool begins_neutral(ReduceOp op) {
   Operation* reducer = op.getInputs().size() == 1 ? simple_reducer(op.getBody().front()) : nullptr;
-  auto init = reducer ? splat(op.getInitValues()[0]) : SplatElementsAttr();
-  if (!init) return false;
-  if (isa<FloatType>(init.getElementType())) {
-    APFloat v = init.getSplatValue<APFloat>();
-    return isa<AddOp>(reducer) ? v.isZero() : isa<MulOp>(reducer) ? v.isExactlyValue(1) : v.isInfinity() && v.isNegative() == isa<MaxOp>(reducer);
-  }
-  APInt v = init.getSplatValue<APInt>();
-  bool has_sign = !is_unsigned(init.getElementType());
-  if (isa<MaxOp>(reducer)) return has_sign ? v.isMinSignedValue() : v.isZero();
-  if (isa<MinOp>(reducer)) return has_sign ? v.isMaxSignedValue() : v.isAllOnes();
-  return isa<AddOp, OrOp>(reducer) ? v.isZero() : isa<AndOp>(reducer) ? v.isAllOnes() : v.isOne();
+  return reducer && is_neutral(reducer, op.getInitValues()[0]);
 }
 
 // The same reduction of other dimensions of something else.

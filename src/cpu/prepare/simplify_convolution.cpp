@@ -89,8 +89,7 @@ Value drop_outputs(ConvolutionOp op, PatternRewriter& r) {
   auto made = cast<ConvolutionOp>(r.clone(*op));
   set_padding(made, padding);
   made->getResult(0).setType(shaped(op).clone(shape));
-  Value zero = ConstantOp::create(r, op.getLoc(), cast<ElementsAttr>(Attribute(r.getZeroAttr(RankedTensorType::get({}, element(op))))));
-  return PadOp::create(r, op.getLoc(), made, zero, before, behind, SmallVector<int64_t>(rank, 0));
+  return PadOp::create(r, op.getLoc(), made, zero(element(op), op.getLoc(), r), before, behind, SmallVector<int64_t>(rank, 0));
 }
 
 // A window as large as the image: a linear layer.

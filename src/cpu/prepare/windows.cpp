@@ -49,9 +49,7 @@ struct ReduceWindows : OpRewritePattern<ReduceWindowOp> {
   // Whether the dimensions may be reduced one after the other: each begins with the initial value again.
   static bool is_separable(ReduceWindowOp op, Operation* reducer) {
     const bool several = llvm::count_if(op.getWindowDimensions(), [](int64_t n) { return n > 1; }) > 1;
-    auto init = splat(op.getInitValues()[0]);
-    auto is_zero = [&] { return init && (isa<FloatType>(init.getElementType()) ? init.getSplatValue<APFloat>().isZero() : init.getSplatValue<APInt>().isZero()); };
-    return several && (isa<MaxOp, MinOp>(reducer) || (isa<AddOp>(reducer) && is_zero()));
+    return several && (isa<MaxOp, MinOp>(reducer) || (isa<AddOp>(reducer) && is_neutral(reducer, op.getInitValues()[0])));
   }
   static Value one_after_the_other(ReduceWindowOp op, PatternRewriter& b) {
     auto result = cast<RankedTensorType>(op.getResult(0).getType());
