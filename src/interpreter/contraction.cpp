@@ -3,6 +3,7 @@
 
 #include "interpreter/evaluator.h"
 #include "interpreter/scalar.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 namespace cresset::interpreter {
 
@@ -10,72 +11,112 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
-// An operand's element in the type that the sum has.
-Number widened(Number v, Type from, Type to) {
-  if (!is_float(from) && !is_complex(from) && (is_float(to) || is_complex(to))) v.re = double(v.i);
-  return v;
+// The operand with elements of the type that the sum has.
+Tensor widened(const Tensor& operand, Type to) {
+  Tensor result = operand;
+  if (!is_float(operand.element()) && !is_complex(operand.element()) && (is_float(to) || is_complex(to)))
+    for (Number& v : result.values) v.re = double(v.i);
+  return result;
+}
+
+// Elements that are multiplied by each other: how far they lie behind the first of their operands.
+struct Term {
+  int64_t lhs, rhs;
+};
+
+Number sum_of_products(const Number* lhs, const Number* rhs, ArrayRef<Term> terms, Type type) {
+  Number sum;
+  if (is_float(type))
+    for (Term t : terms) sum.re += lhs[t.lhs].re * rhs[t.rhs].re;
+  else
+    for (Term t : terms) sum = add(sum, multiply(lhs[t.lhs], rhs[t.rhs], type), type);
+  return canonical(sum, type);
+}
+
+int64_t offset_of(ArrayRef<int64_t> indices, ArrayRef<int64_t> strides) {
+  int64_t offset = 0;
+  for (auto [i, stride] : llvm::zip_equal(indices, strides)) offset += i * stride;
+  return offset;
 }
 
 Tensors dot_general(Evaluator& e, DotGeneralOp op) {
-  const Tensor &lhs = e[op.getLhs()], &rhs = e[op.getRhs()];
   Tensor result(type_of(op.getResult()));
+  Tensor lhs = widened(e[op.getLhs()], result.element()), rhs = widened(e[op.getRhs()], result.element());
   auto n = op.getDotDimensionNumbers();
-  SmallVector<int64_t> sizes;
-  for (int64_t d : n.getLhsContractingDimensions()) sizes.push_back(lhs.shape()[d]);
+  auto l = computeStrides(lhs.shape()), r = computeStrides(rhs.shape());
+
+  SmallVector<int64_t> sizes, l_contracting, r_contracting;
+  for (auto [i, j] : llvm::zip_equal(n.getLhsContractingDimensions(), n.getRhsContractingDimensions()))
+    sizes.push_back(lhs.shape()[i]), l_contracting.push_back(l[i]), r_contracting.push_back(r[j]);
+  SmallVector<Term> terms;
+  for_each_index(sizes, [&](const Indices& k) { terms.push_back({offset_of(k, l_contracting), offset_of(k, r_contracting)}); });
+
+  // What a step along each dimension of the result is in the operands.
+  SmallVector<int64_t> l_steps, r_steps;
+  for (auto [i, j] : llvm::zip_equal(n.getLhsBatchingDimensions(), n.getRhsBatchingDimensions())) l_steps.push_back(l[i]), r_steps.push_back(r[j]);
+  auto is_among = [](ArrayRef<int64_t> a, ArrayRef<int64_t> b, int64_t d) { return llvm::is_contained(a, d) || llvm::is_contained(b, d); };
+  for (int64_t d = 0; d < lhs.rank(); ++d)
+    if (!is_among(n.getLhsBatchingDimensions(), n.getLhsContractingDimensions(), d)) l_steps.push_back(l[d]), r_steps.push_back(0);
+  for (int64_t d = 0; d < rhs.rank(); ++d)
+    if (!is_among(n.getRhsBatchingDimensions(), n.getRhsContractingDimensions(), d)) l_steps.push_back(0), r_steps.push_back(r[d]);
+
+  auto next = result.values.begin();
   for_each_index(result.shape(), [&](const Indices& at) {
-    Indices l(lhs.rank()), r(rhs.rank());
-    size_t next = 0;
-    auto place = [&](Indices& indices, ArrayRef<int64_t> batching, ArrayRef<int64_t> contracting) {
-      for (auto [k, d] : llvm::enumerate(batching)) indices[d] = at[k];
-      if (next == 0) next = batching.size();
-      for (size_t d = 0; d < indices.size(); ++d)
-        if (!llvm::is_contained(batching, int64_t(d)) && !llvm::is_contained(contracting, int64_t(d))) indices[d] = at[next++];
-    };
-    place(l, n.getLhsBatchingDimensions(), n.getLhsContractingDimensions());
-    place(r, n.getRhsBatchingDimensions(), n.getRhsContractingDimensions());
-    Number sum;
-    for_each_index(sizes, [&](const Indices& k) {
-      for (auto [i, d] : llvm::enumerate(n.getLhsContractingDimensions())) l[d] = k[i];
-      for (auto [i, d] : llvm::enumerate(n.getRhsContractingDimensions())) r[d] = k[i];
-      sum = add(sum, multiply(widened(lhs.at(l), lhs.element(), result.element()), widened(rhs.at(r), rhs.element(), result.element()), result.element()), result.element());
-    });
-    result.at(at) = canonical(sum, result.element());
+    *next++ = sum_of_products(lhs.values.data() + offset_of(at, l_steps), rhs.values.data() + offset_of(at, r_steps), terms, result.element());
   });
   return {std::move(result)};
 }
 
-Tensors convolution(Evaluator& e, ConvolutionOp op) {
-  const Tensor &lhs = e[op.getLhs()], &rhs = e[op.getRhs()];
-  Tensor result(type_of(op.getResult()));
-  Type element = result.element();
+// The terms of one place of the result, the same for all its batches and features. What lies in the padding or between dilated elements is none.
+SmallVector<Term> terms_of_window(ConvolutionOp op, ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs, const Indices& place) {
   auto n = op.getDimensionNumbers();
-  size_t spatial = n.getInputSpatialDimensions().size();
+  size_t spatial = place.size();
   auto strides = values_or(op.getWindowStrides(), spatial, 1), base = values_or(op.getLhsDilation(), spatial, 1);
   auto dilations = values_or(op.getRhsDilation(), spatial, 1), low = low_padding(op.getPadding(), spatial);
+  auto reversed = op.getWindowReversal();
+  auto l = computeStrides(lhs), r = computeStrides(rhs);
+  SmallVector<int64_t> window;
+  for (int64_t d : n.getKernelSpatialDimensions()) window.push_back(rhs[d]);
+  int64_t inputs = rhs[n.getKernelInputFeatureDimension()];
+
+  SmallVector<Term> terms;
+  for_each_index(window, [&](const Indices& k) {
+    Term first{0, 0};
+    for (size_t d = 0; d < spatial; ++d) {
+      int64_t l_dim = n.getInputSpatialDimensions()[d], r_dim = n.getKernelSpatialDimensions()[d];
+      int64_t dilated = place[d] * strides[d] + k[d] * dilations[d] - low[d];
+      if (dilated < 0 || dilated % base[d] || dilated / base[d] >= lhs[l_dim]) return;
+      first.lhs += dilated / base[d] * l[l_dim];
+      first.rhs += (reversed && (*reversed)[d] ? window[d] - 1 - k[d] : k[d]) * r[r_dim];
+    }
+    for (int64_t i = 0; i < inputs; ++i)
+      terms.push_back({first.lhs + i * l[n.getInputFeatureDimension()], first.rhs + i * r[n.getKernelInputFeatureDimension()]});
+  });
+  return terms;
+}
+
+Tensors convolution(Evaluator& e, ConvolutionOp op) {
+  Tensor result(type_of(op.getResult()));
+  Tensor lhs = widened(e[op.getLhs()], result.element()), rhs = widened(e[op.getRhs()], result.element());
+  auto n = op.getDimensionNumbers();
   int64_t features = rhs.shape()[n.getKernelOutputFeatureDimension()], inputs = rhs.shape()[n.getKernelInputFeatureDimension()];
   int64_t feature_group = features / int64_t(op.getFeatureGroupCount()), batch_group = features / int64_t(op.getBatchGroupCount());
   int64_t batches = lhs.shape()[n.getInputBatchDimension()] / int64_t(op.getBatchGroupCount());
-  SmallVector<int64_t> kernel;
-  for (int64_t d : n.getKernelSpatialDimensions()) kernel.push_back(rhs.shape()[d]);
-  kernel.push_back(inputs);
-  for_each_index(result.shape(), [&](const Indices& at) {
-    int64_t feature = at[n.getOutputFeatureDimension()];
-    Number sum;
-    for_each_index(kernel, [&](const Indices& k) {
-      Indices l(lhs.rank()), r(rhs.rank());
-      for (size_t d = 0; d < spatial; ++d) {
-        int64_t dilated = at[n.getOutputSpatialDimensions()[d]] * strides[d] + k[d] * dilations[d] - low[d];
-        l[n.getInputSpatialDimensions()[d]] = dilated % base[d] ? -1 : dilated / base[d];
-        bool reversed = op.getWindowReversal() && (*op.getWindowReversal())[d];
-        r[n.getKernelSpatialDimensions()[d]] = reversed ? kernel[d] - 1 - k[d] : k[d];
-      }
-      l[n.getInputBatchDimension()] = at[n.getOutputBatchDimension()] + (op.getBatchGroupCount() > 1 ? feature / batch_group * batches : 0);
-      l[n.getInputFeatureDimension()] = feature / feature_group * inputs + k[spatial];
-      r[n.getKernelInputFeatureDimension()] = k[spatial];
-      r[n.getKernelOutputFeatureDimension()] = feature;
-      if (lhs.contains(l)) sum = add(sum, multiply(widened(lhs.at(l), lhs.element(), element), widened(rhs.at(r), rhs.element(), element), element), element);
+  int64_t batch_stride = computeStrides(lhs.shape())[n.getInputBatchDimension()], input_stride = computeStrides(lhs.shape())[n.getInputFeatureDimension()];
+  int64_t feature_stride = computeStrides(rhs.shape())[n.getKernelOutputFeatureDimension()];
+
+  SmallVector<int64_t> places;
+  for (int64_t d : n.getOutputSpatialDimensions()) places.push_back(result.shape()[d]);
+  for_each_index(places, [&](const Indices& place) {
+    auto terms = terms_of_window(op, lhs.shape(), rhs.shape(), place);
+    Indices at(result.rank());
+    for (auto [d, i] : llvm::zip_equal(n.getOutputSpatialDimensions(), place)) at[d] = i;
+    for_each_index({result.shape()[n.getOutputBatchDimension()], features}, [&](const Indices& of) {
+      int64_t batch = of[0] + (op.getBatchGroupCount() > 1 ? of[1] / batch_group * batches : 0);
+      const Number* image = lhs.values.data() + batch * batch_stride + of[1] / feature_group * inputs * input_stride;
+      at[n.getOutputBatchDimension()] = of[0], at[n.getOutputFeatureDimension()] = of[1];
+      result.at(at) = sum_of_products(image, rhs.values.data() + of[1] * feature_stride, terms, result.element());
     });
-    result.at(at) = canonical(sum, element);
   });
   return {std::move(result)};
 }
