@@ -33,12 +33,6 @@ Number sum_of_products(const Number* lhs, const Number* rhs, ArrayRef<Term> term
   return canonical(sum, type);
 }
 
-int64_t offset_of(ArrayRef<int64_t> indices, ArrayRef<int64_t> strides) {
-  int64_t offset = 0;
-  for (auto [i, stride] : llvm::zip_equal(indices, strides)) offset += i * stride;
-  return offset;
-}
-
 Tensors dot_general(Evaluator& e, DotGeneralOp op) {
   Tensor result(type_of(op.getResult()));
   Tensor lhs = widened(e[op.getLhs()], result.element()), rhs = widened(e[op.getRhs()], result.element());
@@ -49,7 +43,7 @@ Tensors dot_general(Evaluator& e, DotGeneralOp op) {
   for (auto [i, j] : llvm::zip_equal(n.getLhsContractingDimensions(), n.getRhsContractingDimensions()))
     sizes.push_back(lhs.shape()[i]), l_contracting.push_back(l[i]), r_contracting.push_back(r[j]);
   SmallVector<Term> terms;
-  for_each_index(sizes, [&](const Indices& k) { terms.push_back({offset_of(k, l_contracting), offset_of(k, r_contracting)}); });
+  for_each_index(sizes, [&](const Indices& k) { terms.push_back({linearize(k, l_contracting), linearize(k, r_contracting)}); });
 
   // What a step along each dimension of the result is in the operands.
   SmallVector<int64_t> l_steps, r_steps;
@@ -62,7 +56,7 @@ Tensors dot_general(Evaluator& e, DotGeneralOp op) {
 
   auto next = result.values.begin();
   for_each_index(result.shape(), [&](const Indices& at) {
-    *next++ = sum_of_products(lhs.values.data() + offset_of(at, l_steps), rhs.values.data() + offset_of(at, r_steps), terms, result.element());
+    *next++ = sum_of_products(lhs.values.data() + linearize(at, l_steps), rhs.values.data() + linearize(at, r_steps), terms, result.element());
   });
   return {std::move(result)};
 }
@@ -102,8 +96,7 @@ Tensors convolution(Evaluator& e, ConvolutionOp op) {
   int64_t features = rhs.shape()[n.getKernelOutputFeatureDimension()], inputs = rhs.shape()[n.getKernelInputFeatureDimension()];
   int64_t feature_group = features / int64_t(op.getFeatureGroupCount()), batch_group = features / int64_t(op.getBatchGroupCount());
   int64_t batches = lhs.shape()[n.getInputBatchDimension()] / int64_t(op.getBatchGroupCount());
-  int64_t batch_stride = computeStrides(lhs.shape())[n.getInputBatchDimension()], input_stride = computeStrides(lhs.shape())[n.getInputFeatureDimension()];
-  int64_t feature_stride = computeStrides(rhs.shape())[n.getKernelOutputFeatureDimension()];
+  auto l = computeStrides(lhs.shape()), r = computeStrides(rhs.shape());
 
   SmallVector<int64_t> places;
   for (int64_t d : n.getOutputSpatialDimensions()) places.push_back(result.shape()[d]);
@@ -112,10 +105,11 @@ Tensors convolution(Evaluator& e, ConvolutionOp op) {
     Indices at(result.rank());
     for (auto [d, i] : llvm::zip_equal(n.getOutputSpatialDimensions(), place)) at[d] = i;
     for_each_index({result.shape()[n.getOutputBatchDimension()], features}, [&](const Indices& of) {
-      int64_t batch = of[0] + (op.getBatchGroupCount() > 1 ? of[1] / batch_group * batches : 0);
-      const Number* image = lhs.values.data() + batch * batch_stride + of[1] / feature_group * inputs * input_stride;
+      int64_t batch = of[0] + of[1] / batch_group * batches, input = of[1] / feature_group * inputs;
+      const Number* image = lhs.values.data() + batch * l[n.getInputBatchDimension()] + input * l[n.getInputFeatureDimension()];
+      const Number* kernel = rhs.values.data() + of[1] * r[n.getKernelOutputFeatureDimension()];
       at[n.getOutputBatchDimension()] = of[0], at[n.getOutputFeatureDimension()] = of[1];
-      result.at(at) = sum_of_products(image, rhs.values.data() + of[1] * feature_stride, terms, result.element());
+      result.at(at) = sum_of_products(image, kernel, terms, result.element());
     });
   });
   return {std::move(result)};

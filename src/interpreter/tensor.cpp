@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "llvm/ADT/APFloat.h"
-#include "llvm/ADT/bit.h"
 
 namespace cresset::interpreter {
 
@@ -50,7 +49,6 @@ APInt bits_of(Number v, Type type) {
     Type part = complex.getElementType();
     return (bits_of({v.im}, part).zext(width) << (width / 2)) | bits_of({v.re}, part).zext(width);
   }
-  if (type.isF32()) return APInt(32, llvm::bit_cast<uint32_t>(float(v.re)));
   if (auto f = dyn_cast<FloatType>(type)) return rounded(v.re, f).bitcastToAPInt();
   return APInt(64, uint64_t(v.i)).trunc(width);
 }
@@ -61,7 +59,6 @@ Number from_bits(const APInt& bits, Type type) {
     unsigned half = width_of(part);
     return {from_bits(bits.trunc(half), part).re, from_bits(bits.lshr(half).trunc(half), part).re};
   }
-  if (type.isF32()) return {double(llvm::bit_cast<float>(uint32_t(bits.getZExtValue())))};
   if (auto f = dyn_cast<FloatType>(type)) return {widened(APFloat(f.getFloatSemantics(), bits))};
   return {0, 0, is_unsigned(type) ? int64_t(bits.getZExtValue()) : bits.getSExtValue()};
 }

@@ -4,7 +4,7 @@
 // RUN: env CRESSET_SCRATCH=nan cresset-run --compare --tolerance=4e-5 %t/products.mlir
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare --tolerance=4e-5 %t/products.mlir
 // RUN: env CRESSET_SCRATCH=nan CRESSET_BF16_DOT=tiles cresset-run --compare --tolerance=4e-5 --cpu=wide %t/products.mlir
-// RUN: env CRESSET_BF16_DOT=tiles CRESSET_THREADS=2 cresset-run --compare --tolerance=4e-5 --cpu=baseline %t/numbers.mlir
+// RUN: env CRESSET_BF16_DOT=tiles CRESSET_THREADS=2 cresset-run --compare --tolerance=4e-5 --cpu=baseline %t/products.mlir
 // RUN: cresset-run --compare --tolerance=3.5e-5 %t/numbers.mlir
 // RUN: env CRESSET_BF16_DOT=tiles cresset-run --compare --tolerance=3.5e-5 %t/numbers.mlir
 // RUN: cresset-run --compare --tolerance=3e-4 %t/high.mlir
