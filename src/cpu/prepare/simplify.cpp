@@ -460,17 +460,31 @@ Value simplify_reduce(ReduceOp op, PatternRewriter& r) {
   return reduce_again(op, r, from, dims);
 }
 
-// The sum of everything: rows first, in parallel, then what is left.
+// Reductions to one element: of rows first, in parallel and in short sums that lose little, then of what these are. Rows are some last dimensions, or equal parts of
+// everything if that leaves only a few.
 struct SplitFullReduction final : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
-    if (!begins_neutral(op)) return failure();
-    auto type = shaped(op.getInputs()[0]);
-    int64_t last = type.getRank() - 1;
-    if (last < 1 || int64_t(op.getDimensions().size()) != last + 1 || type.getNumElements() < 8192) return failure();
-    SmallVector<int64_t> others;
-    for (int64_t d = 0; d < last; ++d) others.push_back(d);
-    r.replaceOp(op, reduce_again(op, r, reduce_again(op, r, op.getInputs()[0], {last}), others));
+    constexpr int64_t kLeastElements = 8192, kShortestRow = 256, kLeastRows = 16, kLongestPart = 4096;
+    if (!begins_neutral(op) || shaped(op.getResult(0)).getNumElements() != 1) return failure();
+    Value from = op.getInputs()[0];
+    auto type = shaped(from);
+    int64_t elements = type.getNumElements(), row = 1, first = type.getRank();
+    if (elements < kLeastElements) return failure();
+    while (first > 0 && row < kShortestRow) row *= type.getDimSize(--first);
+    if (elements / row < kLeastRows) {
+      int64_t part = kLongestPart;
+      while (part >= kShortestRow && elements % part) --part;
+      if (part >= kShortestRow && elements / part >= kLeastRows) {
+        from = ReshapeOp::create(r, op.getLoc(), RankedTensorType::get({elements / part, part}, type.getElementType()), from);
+        first = 1;
+      } else if (row == elements) {
+        return failure();
+      }
+    }
+    Value parts = reduce_again(op, r, from, llvm::to_vector(llvm::seq<int64_t>(first, shaped(from).getRank())));
+    Value all = reduce_again(op, r, parts, llvm::to_vector(llvm::seq<int64_t>(0, first)));
+    r.replaceOpWithNewOp<ReshapeOp>(op, op.getResult(0).getType(), all);
     return success();
   }
 };

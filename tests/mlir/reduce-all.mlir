@@ -1,0 +1,39 @@
+// Reductions to one element: of rows first, in parallel, then of what these are. Rows are some last dimensions, or parts of everything where those leave few.
+// RUN: cresset-opt --simplify %s | FileCheck %s
+// RUN: cresset-run --compare %s
+// RUN: cresset-run --compare --cpu=avx2 %s
+// RUN: cresset-run --compare --cpu=baseline %s
+// RUN: cresset-run --assembly --cpu=avx2 %s | FileCheck %s --check-prefix=KERNEL
+
+// A norm of one group and one image: what is kept has one element.
+// CHECK-DAG: dimensions = [2] : (tensor<1x64x257xf32>{{.*}}-> tensor<1x64xf32>
+// CHECK-DAG: dimensions = [0, 1] : (tensor<1x64xf32>
+// Dimensions that are too short for a row are parts of it.
+// CHECK-DAG: dimensions = [1, 2] : (tensor<333x96x3xf32>
+// Two long rows, and one of two dimensions: equal parts.
+// CHECK-DAG: dimensions = [1] : (tensor<25x4000xf32>
+// CHECK-DAG: dimensions = [1] : (tensor<19x3971xf32>
+// No parts, because the size has no such divisors; integers; minima.
+// CHECK-DAG: dimensions = [0] : (tensor<65537xf32>
+// CHECK-DAG: dimensions = [1] : (tensor<48x257xi32>
+// CHECK-DAG: dimensions = [1] : (tensor<16x4096xf32>
+// KERNEL: # rows -> f32[1x64]: reduce
+// KERNEL: # rows -> f32[25]: multiply, reduce
+func.func @main(%a: tensor<1x64x257xf32>, %b: tensor<333x96x3xf32>, %c: tensor<2x50000xf32>, %d: tensor<75449x1xf32>, %e: tensor<65537xf32>, %i: tensor<48x257xi32>)
+    -> (tensor<1xf32>, tensor<f32>, tensor<f32>, tensor<1xf32>, tensor<f32>, tensor<i32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %none = stablehlo.constant dense<0> : tensor<i32>
+  %most = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<1x64x257xf32>, tensor<f32>) -> tensor<1xf32>
+  %whole = stablehlo.floor %b : tensor<333x96x3xf32>  // whose sums are exact in any order
+  %1 = stablehlo.reduce(%whole init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<333x96x3xf32>, tensor<f32>) -> tensor<f32>
+  %2 = stablehlo.multiply %c, %c : tensor<2x50000xf32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<2x50000xf32>, tensor<f32>) -> tensor<f32>
+  %floor = stablehlo.floor %d : tensor<75449x1xf32>
+  %4 = stablehlo.reduce(%floor init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<75449x1xf32>, tensor<f32>) -> tensor<1xf32>
+  %5 = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<65537xf32>, tensor<f32>) -> tensor<f32>
+  %6 = stablehlo.reduce(%i init: %none) applies stablehlo.add across dimensions = [0, 1] : (tensor<48x257xi32>, tensor<i32>) -> tensor<i32>
+  %7 = stablehlo.slice %e [1:65537] : (tensor<65537xf32>) -> tensor<65536xf32>
+  %8 = stablehlo.reduce(%7 init: %most) applies stablehlo.minimum across dimensions = [0] : (tensor<65536xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1, %3, %4, %5, %6, %8 : tensor<1xf32>, tensor<f32>, tensor<f32>, tensor<1xf32>, tensor<f32>, tensor<i32>, tensor<f32>
+}
