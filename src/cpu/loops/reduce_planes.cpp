@@ -18,7 +18,7 @@ bool reduces_planes(const Fusion& fusion, const Target& target) {
   auto op = cast<ReduceOp>(fusion.roles.back().first);
   auto input = shaped(op.getInputs()[0]);
   int64_t first = first_of_plane(op);
-  if (op.getInputs().size() != 1 || !simple_reducer(op.getBody().front()) || !isa<FloatType>(input.getElementType())) return false;
+  if (op.getInputs().size() != 1 || !simple_reducer(op.getBody().front()) || input.getElementTypeBitWidth() < 8) return false;
   if (shaped(op.getResult(0)).getNumElements() < 2 || product(input.getShape().drop_front(first)) < target.lanes) return false;
   // What has the input's shape must not tell those dimensions apart.
   return llvm::all_of(fusion.roles, [&](auto& entry) {

@@ -499,13 +499,49 @@ struct SplitLeadingReduction final : OpRewritePattern<ReduceOp> {
     llvm::sort(dims);
     if (dims.empty() || dims.back() != int64_t(dims.size()) - 1 || int64_t(dims.size()) == type.getRank()) return failure();
     int64_t parts = 16, kept = product(type.getShape().drop_front(dims.size())), first = type.getDimSize(0);
-    if (kept > 256 || first % parts || product(type.getShape().take_front(dims.size())) < 64 * parts || type.getNumElements() < (1 << 16)) return failure();
+    while (first % parts) --parts;
+    if (kept > 256 || parts < 4 || product(type.getShape().take_front(dims.size())) < 64 * parts || type.getNumElements() < (1 << 16)) return failure();
     SmallVector<int64_t> shape(type.getShape()), inner;
     shape[0] /= parts;
     shape.insert(shape.begin(), parts);
     for (int64_t d : dims) inner.push_back(d + 1);
     Value divided = ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shape, type.getElementType()), op.getInputs()[0]);
     r.replaceOp(op, reduce_again(op, r, reduce_again(op, r, divided, inner), {0}));
+    return success();
+  }
+};
+
+// Whether a reshape would move above what this is computed of: nothing is repeated along a dimension there.
+bool takes_any_shape(Value v, int depth = 0) {
+  constexpr int kMostDepth = 8;
+  Operation* op = v.getDefiningOp();
+  if (isa_and_nonnull<BroadcastInDimOp>(op)) return shaped(op->getOperand(0)).getNumElements() == 1;
+  if (!op || !is_elementwise(op)) return true;
+  return depth < kMostDepth && llvm::all_of(op->getOperands(), [&](Value operand) { return takes_any_shape(operand, depth + 1); });
+}
+
+// Sums of columns that are too few for a vector: of several rows beside each other first.
+struct WidenColumns final : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
+    constexpr int64_t kLeastElements = 8192, kEnoughColumns = 16, kMostRows = 16;
+    auto type = shaped(op.getInputs()[0]);
+    if (!begins_neutral(op) || type.getNumElements() < kLeastElements || op.getDimensions().empty() || !takes_any_shape(op.getInputs()[0])) return failure();
+    int64_t last = *llvm::max_element(op.getDimensions());
+    auto shape = type.getShape();
+    int64_t columns = product(shape.drop_front(last + 1)), rows = kMostRows;
+    if (columns < 2 || columns >= kEnoughColumns) return failure();
+    while (rows > 1 && shape[last] % rows) --rows;
+    if (rows * columns < kEnoughColumns || shape[last] < 2 * rows) return failure();
+    SmallVector<int64_t> wide(shape.take_front(last)), apart;
+    wide.append({shape[last] / rows, rows * columns});
+    Value from = ReshapeOp::create(r, op.getLoc(), type.clone(wide), op.getInputs()[0]);
+    from = reduce_again(op, r, from, op.getDimensions());
+    llvm::append_range(apart, shaped(from).getShape().drop_back());
+    apart.append({rows, columns});
+    from = ReshapeOp::create(r, op.getLoc(), type.clone(apart), from);
+    from = reduce_again(op, r, from, {int64_t(apart.size()) - 2});
+    r.replaceOpWithNewOp<ReshapeOp>(op, op.getResult(0).getType(), from);
     return success();
   }
 };
@@ -579,7 +615,7 @@ void simplify(ModuleOp module, bool tiles) {
   add_sinking_transposes(rules);
   add_moving_reshapes(rules);
   add_windows(rules);
-  rules.add<SplitFullReduction, SplitLeadingReduction>(context);
+  rules.add<SplitFullReduction, SplitLeadingReduction, WidenColumns>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   RewritePatternSet late(context);
   add_products_of_one_quantised(late);
