@@ -101,7 +101,7 @@ void WinogradEmitter::choose_tiles(IR block) {
 
 //===-- Input -----------------------------------------------------------------------------------------------------===//
 
-// Channel by channel, whose lines stay in L1 meanwhile: most belong to several rows.
+// Channel by channel, whose lines stay in L1 meanwhile: most belong to several rows. They are too short for the processor to see what comes next: it is asked for the next channel's.
 void WinogradEmitter::transform_channel(IR group, IR channel, const std::function<IR(IR place, IR tile)>& target) {
   IR extent = k_.add(planes_, k_.i64(depth_.extent(1) - 1)), feature = k_.mul(k_.add(k_.mul(group, g_.in_features), channel), g_.in_feature);
   auto row = [&](const Row& at, IR to) { transform_row(at, feature, [&](IR place, IR column) { return target(place, k_.add(to, column)); }); };
@@ -129,6 +129,7 @@ void WinogradEmitter::transform_row(Row at, IR feature, const std::function<IR(I
     for (int64_t shift : shifts) masks.push_back(k_.mask(b_.CreateICmpULT(k_.sequence(k_.add(left, k_.i64(shift)), lanes_), k_.splat(k_.i64(x_.in), lanes_)), g_.in_type));
     std::vector<IRs> square;
     for (IR line : lines) {
+      for (int64_t at = 0; at < 2 * lanes_; at += kLine) k_.prefetch(b_.CreateGEP(b_.getFloatTy(), line, k_.add(left, k_.i64(g_.in_feature + at))));
       IRs wide;
       for (int64_t s = 0; s < 4; ++s) wide.push_back(k_.load_masked(g_.in_type, line, k_.add(left, k_.i64(shifts[s])), masks[s]));
       square.push_back({k_.every_second(wide[0], wide[1], 0), k_.every_second(wide[0], wide[1], 1), k_.every_second(wide[2], wide[3], 0), k_.every_second(wide[2], wide[3], 1)});
@@ -221,14 +222,15 @@ void WinogradEmitter::store_rows(IR image, IR plane, IR feature, IR from, IR to,
 
 //===-- Choosing --------------------------------------------------------------------------------------------------===//
 
-// Of the direct product, as WinogradShares counts them. By tiles the fewer terms there are, the more of its time packs windows (measured from 576 to 5760).
+// Of the direct product, as WinogradShares counts them. Windows are packed in the time of some features; by tiles the fewer terms there are, the more of its time that is (measured from 576 to 5760).
 static double direct_cycles(const Geometry& g, KernelEmitter& k) {
+  constexpr double kPacked = 8;
   const int64_t terms = g.in_features * g.window_size(), positions = g.images * g.image_size();
-  double product = double(g.groups * g.features * terms) / 16 / num_threads();
-  if (k.target.tiles && std::min(g.features, terms) >= kLeastSplitConvolution) return product * double(positions) * (0.5 + 286 / double(terms));
+  const double feature = double(g.groups * terms) / 16 / num_threads();
+  if (k.target.tiles && std::min(g.features, terms) >= kLeastSplitConvolution) return feature * double(g.features * positions) * (0.5 + 286 / double(terms));
   MatmulSpec spec = winograd_product(g, k.any_size);
   spec.n = positions;
-  return product * double(Panels(k, spec, 0, true).computed(positions));
+  return feature * (double(g.features) + kPacked) * double(Panels(k, spec, 0, true).computed(positions));
 }
 
 bool is_winograd(const Geometry& g, KernelEmitter& k) {
