@@ -87,6 +87,49 @@ std::vector<Geometry> Geometry::phases() const {
   return result;
 }
 
+std::vector<Geometry> Geometry::strips() const {
+  constexpr int64_t kMostStrips = 8, kLeastPositions = 64;
+  constexpr double kLeastPadding = 0.125;
+  if (axes.empty() || axes[0].base_dilation != 1 || axes[0].out_step != 1) return {*this};
+  const Axis& a = axes[0];
+  auto meets = [&](int64_t out, int64_t place) {
+    int64_t at = out * a.step - a.low + place * a.dilation;
+    return at >= 0 && at < a.in;
+  };
+  // Of the outputs from one on.
+  auto strip_from = [&](int64_t out) {
+    Geometry strip(*this);
+    Axis& b = strip.axes[0];
+    int64_t first = 0, end = a.window;
+    while (first < end && !meets(out, first)) ++first;
+    while (end > first && !meets(out, end - 1)) --end;
+    auto is_alike = [&](int64_t next) {
+      for (int64_t place = 0; place < a.window; ++place)
+        if (meets(next, place) != (place >= first && place < end)) return false;
+      return true;
+    };
+    b.out = 1, b.out_first = a.out_first + out;
+    while (out + b.out < a.out && is_alike(out + b.out)) ++b.out;
+    if (first == end) {
+      b.window = 1, b.low = 0, strip.in_features = 0;  // a sum over no channels
+    } else {
+      b.window = end - first, b.low = a.low - out * a.step - first * a.dilation;
+      strip.kernel_first += a.window_stride * (a.reversed ? a.window - end : first);
+    }
+    return strip;
+  };
+  std::vector<Geometry> result;
+  double places = 0;
+  for (int64_t out = 0; out < a.out; out += result.back().axes[0].out) {
+    result.push_back(strip_from(out));
+    const Geometry& strip = result.back();
+    if (int64_t(result.size()) > kMostStrips || strip.image_size() * images < kLeastPositions) return {*this};
+    places += strip.in_features ? double(strip.axes[0].out * strip.axes[0].window) : 0;
+  }
+  if (places > (1 - kLeastPadding) * double(a.out * a.window)) return {*this};
+  return result;
+}
+
 PlacesInInput::PlacesInInput(KernelEmitter& k, const Axis& a, IR out) : k(k), a(a), above(k.b.CreateSub(k.i64(a.low), k.mul(out, a.step))) {
   auto steps = [&](IR elements) { return k.b.CreateUDiv(k.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, elements, k.i64(0)), k.i64(a.dilation)); };
   first = steps(k.add(above, k.i64(a.dilation - 1)));
@@ -141,6 +184,8 @@ class ImplicitProduct {
       offset = k_.add(offset, k_.mul(axis.reversed ? b_.CreateSub(k_.i64(axis.window - 1), i.base) : i.base, axis.window_stride));
     return offset;
   }
+  // Positions of each image before a strip.
+  int64_t skipped() const { return g_.axes.empty() ? 0 : g_.axes[0].out_first * g_.axes[0].out_stride; }
   bool is_phase() const { return llvm::any_of(g_.axes, [](const Axis& a) { return a.out_step != 1; }); }
   void store(IR feature, IR n, IR sum, int lanes) {
     IR image = b_.CreateUDiv(n, k_.i64(image_size_)), position = b_.CreateURem(n, k_.i64(image_size_));
@@ -151,14 +196,15 @@ class ImplicitProduct {
       return offset;
     };
     if (!shape) return k_.store(g_.out_type, sum, c_.buffer(op_.getResult()), k_.add(k_.add(k_.mul(image, g_.out_image), k_.mul(feature, g_.out_feature)), in_image()), lanes);
-    if (is_phase()) position = in_image();
+    position = is_phase() ? in_image() : k_.add(position, k_.i64(skipped()));
     if (features_first()) return emit_epilogue(c_, feature, is_phase() ? k_.add(k_.mul(image, g_.out_image), position) : n, sum, lanes);
     emit_epilogue(c_, k_.add(k_.mul(image, g_.groups * g_.features), feature), position, sum, lanes);
   }
   // Asks for what the epilogue reads from position n on.
   void ask_for(IR feature, IR n, bool to_write) {
     if (features_first()) return prefetch_epilogue(c_, feature, n, to_write);
-    prefetch_epilogue(c_, k_.add(k_.mul(b_.CreateUDiv(n, k_.i64(image_size_)), g_.groups * g_.features), feature), b_.CreateURem(n, k_.i64(image_size_)), to_write);
+    IR image = b_.CreateUDiv(n, k_.i64(image_size_)), position = k_.add(b_.CreateURem(n, k_.i64(image_size_)), k_.i64(skipped()));
+    prefetch_epilogue(c_, k_.add(k_.mul(image, g_.groups * g_.features), feature), position, to_write);
   }
   bool features_first() { return op_.getDimensionNumbers().getOutputFeatureDimension() == 0; }
 
@@ -189,11 +235,14 @@ llvm::Error emit_convolution(KernelContext& c) {
     emit_depthwise_gradient(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()));
   } else {
     Kernel whole = c.kernel;
-    for (const Geometry& phase : g.phases()) {
-      c.kernel.scratch_bytes = 0;
-      ImplicitProduct(c, op, phase).run();
-      whole.tasks = std::max(whole.tasks, c.kernel.tasks), whole.cost += c.kernel.cost, whole.scratch_bytes = std::max(whole.scratch_bytes, c.kernel.scratch_bytes);
-    }
+    // What comes features first is numbered through all images, and lines are packed whole.
+    auto parts_of = [&](const Geometry& phase) { return op.getDimensionNumbers().getOutputFeatureDimension() == 0 || is_line(phase, c.k) ? std::vector<Geometry>{phase} : phase.strips(); };
+    for (const Geometry& phase : g.phases())
+      for (const Geometry& part : parts_of(phase)) {
+        c.kernel.scratch_bytes = 0;
+        ImplicitProduct(c, op, part).run();
+        whole.tasks = std::max(whole.tasks, c.kernel.tasks), whole.cost += c.kernel.cost, whole.scratch_bytes = std::max(whole.scratch_bytes, c.kernel.scratch_bytes);
+      }
     c.kernel = whole;
   }
   return llvm::Error::success();

@@ -35,6 +35,8 @@ struct Geometry {
   static constexpr int64_t kMostPhases = 16;  ///< each is code of its own
   /// Where the input is dilated, the outputs whose windows meet its elements at the same places: convolutions of the undilated input, if they are no more than kMostPhases.
   std::vector<Geometry> phases() const;
+  /// Where much of what windows see along the first dimension is padding, as of strongly dilated ones: outputs whose windows meet the input at the same places, which are all that is left of their windows.
+  std::vector<Geometry> strips() const;
 
   /// The last two dimensions, and the one before them, along which planes follow each other: where there are two, it has one.
   const Axis& columns() const { return axes.back(); }
