@@ -12,7 +12,6 @@ class WindowPacker : Windows {
     if (packs_whole_windows()) spec.k_unit = window_size_;
     spec.panel_by_panel = true;
     spec.pack_b = [*this](const MatmulSpec::Block& p) { pack(p); };
-    spec.b_offset = [*this](IR group, IR k, IR n) { return element_of_window(group, k, n); };
   }
 
  private:
@@ -42,7 +41,7 @@ class WindowPacker : Windows {
     k_.loop(k_.i64(0), channels, [&](IR c) {
       IR base = channel_base(p.batch, k_.add(channel, c));
       std::function<void(size_t d, IR row, IR offset)> places = [&](size_t d, IR row, IR offset) {
-        if (d == g_.axes.size()) return put(k_.load_strided(read_, base, offset, p.lanes, g_.axes.back().step), address, k_.mul(row, p.width));
+        if (d == g_.axes.size()) return ask_for_next(p, base, offset), put(k_.load_strided(read_, base, offset, p.lanes, g_.axes.back().step), address, k_.mul(row, p.width));
         const Axis& a = g_.axes[d];
         k_.loop(k_.i64(0), k_.i64(a.window), [&](IR i) { places(d + 1, k_.add(k_.mul(row, a.window), i), k_.add(offset, k_.mul(i, a.dilation * a.in_stride))); });
       };
@@ -55,7 +54,8 @@ class WindowPacker : Windows {
     auto [offset, valid] = seen_at(at, w, p.lanes);
     auto each_channel = [&](const std::function<IR(IR base)>& load) {
       k_.loop(k_.i64(0), channels, [&](IR c) {
-        IR v = load(channel_base(p.batch, k_.add(channel, c)));
+        IR base = channel_base(p.batch, k_.add(channel, c)), v = load(base);
+        ask_for_next(p, base, b_.CreateExtractElement(offset, uint64_t(0)));
         put(v, address, k_.mul(k_.add(row, k_.mul(c, window_size_)), p.width));
       });
     };
@@ -86,6 +86,13 @@ class WindowPacker : Windows {
       each_channel([&](IR base) { return masked ? k_.load_masked(read_, base, first, mask) : k_.load(read_, base, first, p.lanes); });
     };
     k_.either(together, one_run, beyond_row);
+  }
+
+  // What the next panel will read is some elements behind, but at the end of a row.
+  void ask_for_next(const MatmulSpec::Block& p, IR base, IR offset) const {
+    if (g_.axes.empty()) return;
+    const Axis& a = g_.axes.back();
+    k_.prefetch(b_.CreateGEP(k_.memory_type(g_.in_type), base, k_.add(offset, k_.i64(p.width * a.step * a.in_stride))));
   }
 
   // Where lanes find place w of their windows, and which of them do.
