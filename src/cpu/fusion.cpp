@@ -176,6 +176,11 @@ class Fuser {
       evaluations_[op] = evaluations(uses);
       return;
     }
+    if (!escapes && is_centred(op) && llvm::any_of(uses, [&](const Use& u) { return u.fusion != uses[0].fusion; }) && llvm::all_of(uses, [&](const Use& u) { return !is_full(*u.fusion) && takes_inline(u, op); })) {
+      for (const Use& u : uses) join(op, *u.fusion, role_in(op, uses, *u.fusion).value_or(Fusion::Inline));
+      evaluations_[op] = evaluations(uses);
+      return;
+    }
     if (!uses.empty() && !is_full(*first_of(uses))) {
       Fusion* first = first_of(uses);
       if (auto role = role_in(op, uses, *first)) return join(op, *first, *role);
@@ -193,6 +198,26 @@ class Fuser {
     fusion.shape.assign(shaped(op->getResult(0)).getShape().begin(), shaped(op->getResult(0)).getShape().end());
     if (fusion.shape.empty()) fusion.shape.push_back(1);
     fusion.row_rank = std::max<size_t>(row_rank_behind(op), 1);
+  }
+
+  // Whether it is what is in memory less (or times) what that was reduced to, as for a norm: kernels that read it had better read that, so that nobody writes this.
+  static bool is_centred(Operation* op) {
+    constexpr int64_t kFew = 64;
+    constexpr int kMostSteps = 8;
+    if (!isa<SubtractOp, MulOp>(op) || op->getOperand(0) == op->getOperand(1)) return false;
+    auto is_reduced = [&](Value v) {
+      Operation* from = v.getDefiningOp();
+      if (!isa_and_nonnull<BroadcastInDimOp>(from) || shaped(from->getOperand(0)).getNumElements() * kFew > shaped(v).getNumElements()) return false;
+      for (int step = 0; step < kMostSteps && from && (isa<BroadcastInDimOp, ReshapeOp>(from) || is_elementwise(from)); ++step) from = from->getOperand(0).getDefiningOp();
+      return isa_and_nonnull<ReduceOp>(from);
+    };
+    for (int64_t i : {0, 1}) {
+      Value array = op->getOperand(unsigned(i));
+      Operation* maker = array.getDefiningOp();
+      bool in_memory = !maker || !is_expression(maker) || (is_elementwise(maker) && !array.hasOneUse());
+      if (in_memory && is_reduced(op->getOperand(unsigned(1 - i)))) return true;
+    }
+    return false;
   }
 
   // Whether gathers read each element several times, as those that resize an image do, what is dear to compute.
