@@ -41,7 +41,10 @@ class WindowPacker : Windows {
     k_.loop(k_.i64(0), channels, [&](IR c) {
       IR base = channel_base(p.batch, k_.add(channel, c));
       std::function<void(size_t d, IR row, IR offset)> places = [&](size_t d, IR row, IR offset) {
-        if (d == g_.axes.size()) return ask_for_next(p, base, offset), put(k_.load_strided(read_, base, offset, p.lanes, g_.axes.back().step), address, k_.mul(row, p.width));
+        if (d == g_.axes.size()) {
+          ask_for_next(p, base, offset);
+          return put(k_.load_strided(read_, base, offset, p.lanes, g_.axes.back().step), address, k_.mul(row, p.width));
+        }
         const Axis& a = g_.axes[d];
         k_.loop(k_.i64(0), k_.i64(a.window), [&](IR i) { places(d + 1, k_.add(k_.mul(row, a.window), i), k_.add(offset, k_.mul(i, a.dilation * a.in_stride))); });
       };
