@@ -171,12 +171,8 @@ class Fuser {
   void place_expression(Operation* op, ArrayRef<Use> uses, bool escapes) {
     // Operations that only move elements cost nothing where they are used, however often that is.
     bool free = is_view(op) || is_splat(op) || is_position(op) || llvm::any_of(uses, [&](const Use& u) { return makes_operand(*u.fusion, op) || is_read_converted(op, u); });
-    if (free && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
-      for (const Use& u : uses) join(op, *u.fusion, role_in(op, uses, *u.fusion).value_or(Fusion::Inline));
-      evaluations_[op] = evaluations(uses);
-      return;
-    }
-    if (!escapes && is_centred(op) && llvm::any_of(uses, [&](const Use& u) { return u.fusion != uses[0].fusion; }) && llvm::all_of(uses, [&](const Use& u) { return !is_full(*u.fusion) && takes_inline(u, op); })) {
+    bool centred = is_centred(op) && llvm::any_of(uses, [&](const Use& u) { return u.fusion != uses[0].fusion; }) && llvm::none_of(uses, [](const Use& u) { return is_full(*u.fusion); });
+    if ((free || centred) && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
       for (const Use& u : uses) join(op, *u.fusion, role_in(op, uses, *u.fusion).value_or(Fusion::Inline));
       evaluations_[op] = evaluations(uses);
       return;

@@ -92,24 +92,24 @@ std::vector<Geometry> Geometry::strips() const {
   constexpr double kLeastPadding = 0.125;
   if (axes.empty() || axes[0].base_dilation != 1 || axes[0].out_step != 1) return {*this};
   const Axis& a = axes[0];
-  auto meets = [&](int64_t out, int64_t place) {
-    int64_t at = out * a.step - a.low + place * a.dilation;
-    return at >= 0 && at < a.in;
+  // The places [first, end) of an output's window that meet the input.
+  auto places_of = [&](int64_t out) {
+    auto meets = [&](int64_t place) {
+      int64_t at = out * a.step - a.low + place * a.dilation;
+      return at >= 0 && at < a.in;
+    };
+    int64_t first = 0, end = a.window;
+    while (first < end && !meets(first)) ++first;
+    while (end > first && !meets(end - 1)) --end;
+    return std::pair(first, end);
   };
   // Of the outputs from one on.
   auto strip_from = [&](int64_t out) {
     Geometry strip(*this);
     Axis& b = strip.axes[0];
-    int64_t first = 0, end = a.window;
-    while (first < end && !meets(out, first)) ++first;
-    while (end > first && !meets(out, end - 1)) --end;
-    auto is_alike = [&](int64_t next) {
-      for (int64_t place = 0; place < a.window; ++place)
-        if (meets(next, place) != (place >= first && place < end)) return false;
-      return true;
-    };
+    const auto [first, end] = places_of(out);
     b.out = 1, b.out_first = a.out_first + out;
-    while (out + b.out < a.out && is_alike(out + b.out)) ++b.out;
+    while (out + b.out < a.out && places_of(out + b.out) == std::pair(first, end)) ++b.out;
     if (first == end) {
       b.window = 1, b.low = 0, strip.in_features = 0;  // a sum over no channels
     } else {
