@@ -4,6 +4,7 @@
 #include "cpu/emit/element.h"
 #include "cpu/prepare/rewrite.h"
 #include "cpu/prepare/sink_transposes.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 namespace cresset::cpu {
 
@@ -50,8 +51,7 @@ void put_channels_first(ConvolutionOp op, OpBuilder& b) {
   made->setOperands({image, kernel});
   made.setDimensionNumbersAttr(Dims::get(b.getContext(), exchanged, 1 - exchanged, spatial, kernel_in, kernel_out, kernel_spatial, exchanged, 1 - exchanged, spatial));
   made->getResult(0).setType(shaped(op).clone(llvm::map_to_vector(back, [&](int64_t d) { return shaped(op).getDimSize(d); })));
-  SmallVector<int64_t> inverse(rank);
-  for (auto [to, from] : llvm::enumerate(back)) inverse[from] = int64_t(to);
+  auto inverse = invertPermutationVector(back);
   op.replaceAllUsesWith(exchanged ? Value(TransposeOp::create(b, op.getLoc(), made, inverse)) : sinking_transpose(b, made, inverse));
   op.erase();
 }

@@ -65,12 +65,7 @@ class PhasesAsFeatures {
   // [features, channels, window…] as [features · phase…, channels, places…].
   Value kernel() {
     auto dims = op_.getDimensionNumbers();
-    SmallVector<int64_t> order{dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension()}, turned;
-    llvm::append_range(order, dims.getKernelSpatialDimensions());
-    for (auto [i, a] : llvm::enumerate(g_.axes))
-      if (a.reversed) turned.push_back(int64_t(i) + 2);
-    Value kernel = TransposeOp::create(r_, loc_, op_.getRhs(), order);
-    if (!turned.empty()) kernel = ReverseOp::create(r_, loc_, kernel, turned);
+    Value kernel = ordered_kernel(op_, dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension(), false, r_);
     const int64_t channels = shaped(kernel).getDimSize(1);
     SmallVector<int64_t> none(axes_ + 2, 0), filled(none), split{features(), channels}, phases, front{0}, back{1}, joined{features() * met(), channels};
     for (auto [i, a] : llvm::enumerate(along_)) {

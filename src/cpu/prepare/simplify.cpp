@@ -13,6 +13,7 @@
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/quantised_operand.h"
 #include "cpu/prepare/ranges.h"
+#include "cpu/prepare/reductions.h"
 #include "cpu/prepare/rewrite.h"
 #include "cpu/prepare/row_gathers.h"
 #include "cpu/prepare/simplify_convolution.h"
@@ -427,125 +428,6 @@ Value simplify_scatter(ScatterOp op, PatternRewriter& r) {
   return row_of(table, ReshapeOp::create(r, loc, RankedTensorType::get({rows, 1}, i32), places), input.getShape().drop_front());
 }
 
-// Whether parts of the reduction can each begin with its initial value.
-bool begins_neutral(ReduceOp op) {
-  Operation* reducer = op.getInputs().size() == 1 ? simple_reducer(op.getBody().front()) : nullptr;
-  return reducer && is_neutral(reducer, op.getInitValues()[0]);
-}
-
-// The same reduction of other dimensions of something else.
-Value reduce_again(ReduceOp op, PatternRewriter& r, Value from, ArrayRef<int64_t> dims) {
-  auto type = shaped(from);
-  SmallVector<int64_t> to;
-  for (auto [d, size] : llvm::enumerate(type.getShape()))
-    if (!llvm::is_contained(dims, int64_t(d))) to.push_back(size);
-  auto result = ReduceOp::create(r, op.getLoc(), TypeRange{RankedTensorType::get(to, type.getElementType())}, ValueRange{from}, op.getInitValues(), r.getDenseI64ArrayAttr(dims));
-  IRMapping map;
-  op.getBody().cloneInto(&result.getBody(), map);
-  return result.getResult(0);
-}
-
-// Of what is transposed: of the same dimensions where they lie, if the others keep their order. Conversions between may go first.
-Value simplify_reduce(ReduceOp op, PatternRewriter& r) {
-  if (op.getInputs().size() != 1) return {};
-  auto convert = op.getInputs()[0].getDefiningOp<ConvertOp>();
-  auto transpose = (convert ? convert.getOperand() : op.getInputs()[0]).getDefiningOp<TransposeOp>();
-  if (!transpose) return {};
-  SmallVector<int64_t> dims, others;
-  for (auto [d, from] : llvm::enumerate(transpose.getPermutation())) (llvm::is_contained(op.getDimensions(), int64_t(d)) ? dims : others).push_back(from);
-  if (!llvm::is_sorted(others)) return {};
-  llvm::sort(dims);
-  Value from = transpose.getOperand();
-  if (convert) from = ConvertOp::create(r, op.getLoc(), shaped(from).clone(element(convert)), from);
-  return reduce_again(op, r, from, dims);
-}
-
-// Reductions to one element: of rows first, in parallel and in short sums that lose little, then of what these are. Rows are some last dimensions, or equal parts of
-// everything if that leaves only a few.
-struct SplitFullReduction final : OpRewritePattern<ReduceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
-    constexpr int64_t kLeastElements = 8192, kShortestRow = 256, kLeastRows = 16, kLongestPart = 4096;
-    if (!begins_neutral(op) || shaped(op.getResult(0)).getNumElements() != 1) return failure();
-    Value from = op.getInputs()[0];
-    auto type = shaped(from);
-    int64_t elements = type.getNumElements(), row = 1, first = type.getRank();
-    if (elements < kLeastElements) return failure();
-    while (first > 0 && row < kShortestRow) row *= type.getDimSize(--first);
-    if (elements / row < kLeastRows) {
-      int64_t part = kLongestPart;
-      while (part >= kShortestRow && elements % part) --part;
-      if (part >= kShortestRow && elements / part >= kLeastRows) {
-        from = ReshapeOp::create(r, op.getLoc(), RankedTensorType::get({elements / part, part}, type.getElementType()), from);
-        first = 1;
-      } else if (row == elements) {
-        return failure();
-      }
-    }
-    Value parts = reduce_again(op, r, from, llvm::to_vector(llvm::seq<int64_t>(first, shaped(from).getRank())));
-    Value all = reduce_again(op, r, parts, llvm::to_vector(llvm::seq<int64_t>(0, first)));
-    r.replaceOpWithNewOp<ReshapeOp>(op, op.getResult(0).getType(), all);
-    return success();
-  }
-};
-
-// The sum of many short rows, as for the gradient of a narrow bias: of parts first, in parallel.
-struct SplitLeadingReduction final : OpRewritePattern<ReduceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
-    if (!begins_neutral(op)) return failure();
-    auto type = shaped(op.getInputs()[0]);
-    SmallVector<int64_t> dims(op.getDimensions());
-    llvm::sort(dims);
-    if (dims.empty() || dims.back() != int64_t(dims.size()) - 1 || int64_t(dims.size()) == type.getRank()) return failure();
-    int64_t parts = 16, kept = product(type.getShape().drop_front(dims.size())), first = type.getDimSize(0);
-    while (first % parts) --parts;
-    if (kept > 256 || parts < 4 || product(type.getShape().take_front(dims.size())) < 64 * parts || type.getNumElements() < (1 << 16)) return failure();
-    SmallVector<int64_t> shape(type.getShape()), inner;
-    shape[0] /= parts;
-    shape.insert(shape.begin(), parts);
-    for (int64_t d : dims) inner.push_back(d + 1);
-    Value divided = ReshapeOp::create(r, op.getLoc(), RankedTensorType::get(shape, type.getElementType()), op.getInputs()[0]);
-    r.replaceOp(op, reduce_again(op, r, reduce_again(op, r, divided, inner), {0}));
-    return success();
-  }
-};
-
-// Whether a reshape would move above what this is computed of: nothing is repeated along a dimension there.
-bool takes_any_shape(Value v, int depth = 0) {
-  constexpr int kMostDepth = 8;
-  Operation* op = v.getDefiningOp();
-  if (isa_and_nonnull<BroadcastInDimOp>(op)) return shaped(op->getOperand(0)).getNumElements() == 1;
-  if (!op || !is_elementwise(op)) return true;
-  return depth < kMostDepth && llvm::all_of(op->getOperands(), [&](Value operand) { return takes_any_shape(operand, depth + 1); });
-}
-
-// Sums of columns that are too few for a vector: of several rows beside each other first.
-struct WidenColumns final : OpRewritePattern<ReduceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter& r) const override {
-    constexpr int64_t kLeastElements = 8192, kEnoughColumns = 16, kMostRows = 16;
-    auto type = shaped(op.getInputs()[0]);
-    if (!begins_neutral(op) || type.getNumElements() < kLeastElements || op.getDimensions().empty() || !takes_any_shape(op.getInputs()[0])) return failure();
-    int64_t last = *llvm::max_element(op.getDimensions());
-    auto shape = type.getShape();
-    int64_t columns = product(shape.drop_front(last + 1)), rows = kMostRows;
-    if (columns < 2 || columns >= kEnoughColumns) return failure();
-    while (rows > 1 && shape[last] % rows) --rows;
-    if (rows * columns < kEnoughColumns || shape[last] < 2 * rows) return failure();
-    SmallVector<int64_t> wide(shape.take_front(last)), apart;
-    wide.append({shape[last] / rows, rows * columns});
-    Value from = ReshapeOp::create(r, op.getLoc(), type.clone(wide), op.getInputs()[0]);
-    from = reduce_again(op, r, from, op.getDimensions());
-    llvm::append_range(apart, shaped(from).getShape().drop_back());
-    apart.append({rows, columns});
-    from = ReshapeOp::create(r, op.getLoc(), type.clone(apart), from);
-    from = reduce_again(op, r, from, {int64_t(apart.size()) - 2});
-    r.replaceOpWithNewOp<ReshapeOp>(op, op.getResult(0).getType(), from);
-    return success();
-  }
-};
-
 bool drop_barriers(func::FuncOp function) {
   SmallVector<OptimizationBarrierOp> barriers;
   function.walk([&](OptimizationBarrierOp op) { barriers.push_back(op); });
@@ -604,7 +486,6 @@ void simplify(ModuleOp module, bool tiles) {
   rule(simplify_divide);
   rule(simplify_power);
   rule(simplify_dot);
-  rule(simplify_reduce);
   rule(order_terms);
   rule(simplify_scatter);
   rule(matrix_on_the_left);
@@ -614,8 +495,8 @@ void simplify(ModuleOp module, bool tiles) {
   add_sinking_pads(rules);
   add_sinking_transposes(rules);
   add_moving_reshapes(rules);
+  add_reductions(rules);
   add_windows(rules);
-  rules.add<SplitFullReduction, SplitLeadingReduction, WidenColumns>(context);
   FrozenRewritePatternSet frozen(std::move(rules));
   RewritePatternSet late(context);
   add_products_of_one_quantised(late);

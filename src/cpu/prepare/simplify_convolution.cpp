@@ -124,18 +124,23 @@ Value linear_layer_to_places(ConvolutionOp op, PatternRewriter& r) {
     int64_t rows = shaped(v).getDimSize(0);
     return ReshapeOp::create(r, op.getLoc(), shaped(v).clone({rows, shaped(v).getNumElements() / rows}), v);
   };
-  SmallVector<int64_t> order{dims.getKernelInputFeatureDimension(), dims.getKernelOutputFeatureDimension()}, reversed;
-  llvm::append_range(order, dims.getKernelSpatialDimensions());
-  for (auto [i, axis] : llvm::enumerate(Geometry(op).axes))
-    if (!axis.reversed) reversed.push_back(int64_t(i) + 2);  // the first output meets the last place
-  Value kernel = TransposeOp::create(r, op.getLoc(), op.getRhs(), order);
-  Value image = matrix(op.getLhs()), weights = matrix(reversed.empty() ? kernel : Value(ReverseOp::create(r, op.getLoc(), kernel, reversed)));
+  constexpr bool kBackwards = true;  // the first output meets the last place
+  Value image = matrix(op.getLhs()), weights = matrix(ordered_kernel(op, dims.getKernelInputFeatureDimension(), dims.getKernelOutputFeatureDimension(), kBackwards, r));
   auto type = RankedTensorType::get({shaped(image).getDimSize(0), shaped(weights).getDimSize(1)}, element(op));
   Value product = DotGeneralOp::create(r, op.getLoc(), type, image, weights, DotDimensionNumbersAttr::get(r.getContext(), {}, {}, {1}, {0}), op.getPrecisionConfigAttr());
   return ReshapeOp::create(r, op.getLoc(), op.getType(), product);
 }
 
 }  // namespace
+
+Value ordered_kernel(ConvolutionOp op, int64_t first, int64_t second, bool backwards, OpBuilder& b) {
+  SmallVector<int64_t> order{first, second}, turned;
+  llvm::append_range(order, op.getDimensionNumbers().getKernelSpatialDimensions());
+  for (auto [i, axis] : llvm::enumerate(Geometry(op).axes))
+    if (axis.reversed != backwards) turned.push_back(int64_t(i) + 2);
+  Value kernel = TransposeOp::create(b, op.getLoc(), op.getRhs(), order);
+  return turned.empty() ? kernel : Value(ReverseOp::create(b, op.getLoc(), kernel, turned));
+}
 
 void add_simplified_convolutions(RewritePatternSet& rules) {
   add_rule(rules, pad_in_convolution);

@@ -14,6 +14,9 @@ mlir::Value phases_as_features(mlir::stablehlo::ConvolutionOp op, mlir::PatternR
 /// Kernels that are transposed or reversed for a convolution alone, in every call, are read by it in that order. For machines without tiles, last of all: convolutions that get other kernels want these in their own.
 void read_kernels_as_they_lie(mlir::func::FuncOp function);
 
+/// The kernel as [first, second, window…] of these of its dimensions; its places in the order in which the input is met, or the other way round.
+mlir::Value ordered_kernel(mlir::stablehlo::ConvolutionOp op, int64_t first, int64_t second, bool backwards, mlir::OpBuilder& b);
+
 /// In front of each spatial dimension and behind it; zeros where none is given.
 llvm::SmallVector<int64_t> padding_of(mlir::stablehlo::ConvolutionOp op);
 void set_padding(mlir::stablehlo::ConvolutionOp op, llvm::ArrayRef<int64_t> padding);
