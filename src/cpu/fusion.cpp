@@ -3,6 +3,7 @@
 #include "cpu/convolution/convolution.h"
 #include "cpu/emit/random.h"
 #include "cpu/matmul/made_operand.h"
+#include "mlir/IR/Matchers.h"
 #include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
@@ -34,7 +35,7 @@ bool is_expression(Operation* op) { return is_elementwise(op) || (is_index_opera
 bool is_expensive(Operation* op) {
   if (op->hasAttr(kReaches)) return false;  // a load and a permutation
   return isa<ExpOp, LogOp, TanhOp, LogisticOp, PowOp, SineOp, CosineOp, TanOp, Atan2Op, CbrtOp, Expm1Op, Log1pOp, RsqrtOp, SqrtOp, DivOp,
-             RemOp, CustomCallOp, GatherOp, DynamicUpdateSliceOp, PadOp>(op) || is_random_bits(op);
+             RemOp, CustomCallOp, GatherOp, PadOp>(op) || is_random_bits(op);
 }
 // Whether something expensive is computed on the way to `op`, at as many elements.
 bool has_expensive_part(Operation* op, int depth = 0) {
@@ -125,7 +126,7 @@ class Fuser {
       if (auto type = dyn_cast<RankedTensorType>(v.getType()); !type || isa<ComplexType>(type.getElementType()))
         return op->emitOpError("is not supported by the CPU compiler: type ") << v.getType();
 
-    if (overwrites_argument(op)) {
+    if (isa<DynamicUpdateSliceOp>(op) || overwrites_argument(op)) {
       Fusion& fusion = start(op, isa<ScatterOp>(op) ? Fusion::Scatter : Fusion::Update, Fusion::Element);
       fusion.product = op;
       fusion.in_place = true;
@@ -590,6 +591,15 @@ Value updated_by(Operation* op) {
   if (auto scatter = dyn_cast<ScatterOp>(op); scatter && scatter.getInputs().size() == 1) return scatter.getInputs()[0];
   auto update = dyn_cast<DynamicUpdateSliceOp>(op);
   return update ? update.getOperand() : Value();
+}
+std::optional<SmallVector<int64_t>> constant_starts(DynamicUpdateSliceOp op) {
+  SmallVector<int64_t> starts;
+  for (auto [start, whole, part] : llvm::zip(op.getStartIndices(), shaped(op).getShape(), shaped(op.getUpdate()).getShape())) {
+    llvm::APInt first;
+    if (!matchPattern(start, m_ConstantInt(&first))) return std::nullopt;
+    starts.push_back(std::clamp<int64_t>(first.getSExtValue(), 0, whole - part));
+  }
+  return starts;
 }
 BlockArgument overwritten_by(Operation* update) {
   while (Value v = updated_by(update)) {

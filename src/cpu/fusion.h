@@ -30,11 +30,11 @@ struct Fusion {
     AttentionGradient,
     Window,       ///< reduce_window
     SelectAndScatter,
-    Scatter,      ///< in place: of an argument, as an Update
+    Scatter,      ///< in place: of an argument of the program whose buffer the result may take over
     Sort,
     TriangularSolve,
     Alignment,    ///< cresset.alignment_scores
-    Update,       ///< dynamic_update_slice of an argument of the program whose buffer the result may take over: writes the slice alone
+    Update,       ///< dynamic_update_slice: writes the slice alone, over what it is part of if nobody needs that any more, else over a copy
     Composite,    ///< run whole by somebody's kernel
   };
   /// How an operation lives in a Rows kernel.
@@ -103,6 +103,8 @@ size_t row_rank_behind(mlir::Operation* op);
 
 /// What a dynamic_update_slice, or a scatter of one array, writes parts of; null for other operations.
 mlir::Value updated_by(mlir::Operation* op);
+/// Where the slice begins, moved to where it lies in the array; nothing if only the run says.
+std::optional<llvm::SmallVector<int64_t>> constant_starts(mlir::stablehlo::DynamicUpdateSliceOp op);
 /// The argument of which such an update, with those before it whose results nobody else reads, overwrites parts; null if it is none.
 mlir::BlockArgument overwritten_by(mlir::Operation* update);
 

@@ -51,9 +51,35 @@ class Arena {
   int64_t end_ = 0;
 };
 
+// Whether an update writes each element of `v`, or what is computed of it, where it was.
+bool stays_in_place(Value v, const Fusion& fusion) {
+  return llvm::all_of(v.getUses(), [&](OpOperand& use) {
+    Operation* user = use.getOwner();
+    if (!fusion.roles.contains(user)) return true;
+    return user == fusion.product ? use.getOperandNumber() == 1 : is_elementwise(user) && stays_in_place(user->getResult(0), fusion);
+  });
+}
+
+// Whether, of what an update overwrites, the kernel reads this slice before it does: it is beside what is written, or just that.
+bool is_read_before(SliceOp slice, const Fusion& fusion) {
+  auto update = dyn_cast<DynamicUpdateSliceOp>(fusion.product);
+  auto starts = update ? constant_starts(update) : std::nullopt;
+  if (!starts) return false;
+  bool same = true;
+  for (auto [from, size, begin, end, step] : llvm::zip(*starts, shaped(update.getUpdate()).getShape(), slice.getStartIndices(), slice.getLimitIndices(), slice.getStrides())) {
+    if (end <= from || begin >= from + size) return true;
+    same &= begin == from && end == from + size && step == 1;
+  }
+  return same && stays_in_place(slice, fusion);
+}
+
 // The kernel reads the input only where it writes the output.
 bool reads_in_step(const Fusion& fusion, Value input) {
-  if (fusion.in_place) return llvm::hasSingleElement(llvm::make_filter_range(input.getUses(), [&](OpOperand& use) { return fusion.roles.contains(use.getOwner()); })) && input == updated_by(fusion.product);
+  if (fusion.in_place)
+    return input == updated_by(fusion.product) && llvm::all_of(input.getUses(), [&](OpOperand& use) {
+      auto slice = dyn_cast<SliceOp>(use.getOwner());
+      return !fusion.roles.contains(use.getOwner()) || (use.getOwner() == fusion.product ? use.getOperandNumber() == 0 : slice && is_read_before(slice, fusion));
+    });
   if ((fusion.kind != Fusion::Rows && !fusion.product) || cast<RankedTensorType>(input.getType()).getShape() != ArrayRef<int64_t>(fusion.shape)) return false;
   for (auto& [op, role] : fusion.roles) {
     if (isa<ReduceOp>(op)) return false;
@@ -109,10 +135,14 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
       }
     }
   }
-  // Several updates of one array are written to one buffer.
-  auto updated = [&](int i) { return fusions[i].in_place ? updated_by(fusions[i].product) : Value(); };
-  auto first_update = [&](int i) {
-    for (Value v = updated(i); v && made.count(v) && fusions[made[v]].in_place; v = updated(i)) i = made[v];
+  // What is updated in place, and needed by nobody afterwards, is made where the result belongs.
+  auto returned = [](Value v) { return llvm::any_of(v.getUsers(), [](Operation* user) { return user->hasTrait<OpTrait::IsTerminator>(); }); };
+  auto overwritten = [&](int i) {
+    Value v = fusions[i].in_place ? updated_by(fusions[i].product) : Value();
+    return v && made.count(v) && made[v] >= int(kept) && last_read[v] == i && !returned(v) && reads_in_step(fusions[i], v) ? v : Value();
+  };
+  auto first_writer = [&](int i) {
+    while (Value v = overwritten(i)) i = made[v];
     return i;
   };
   DenseMap<Value, int> held;  // until after the last kernel
@@ -120,12 +150,12 @@ BufferPlan plan_buffers(func::FuncOp main, const std::vector<Fusion>& fusions, A
     bool direct = made.count(v) && !plan.places.count(v);
     if (direct && aliased[j] >= 0) {
       Value input = block.getArgument(aliased[j]);
-      int writer = first_update(made[v]), reader = last_read.count(input) ? last_read[input] : -1;
+      int writer = first_writer(made[v]), reader = last_read.count(input) ? last_read[input] : -1;
       direct = reader < writer || (reader == writer && reads_in_step(fusions[writer], input));
     }
     if (direct) {
       plan.places[v] = {Place::Output, int64_t(j)};
-      for (int i = made[v], first = first_update(i); i != first; i = made[updated(i)]) plan.places[updated(i)] = plan.places[v];
+      for (Value from = v; (from = overwritten(made[from]));) plan.places[from] = plan.places[v];
       if (aliased[j] >= 0) plan.donated_bytes += value_bytes(v);
     } else {
       held[v] = 1;

@@ -339,12 +339,11 @@ Value Builder::scatter_elements(Value target, int64_t dim, Value index, Value up
   }
   // The index leaves out the ends of other dimensions.
   mlir::Type i64 = ops.getI64Type();
-  int64_t n = type_of(index).getNumElements(), stride = 1;
+  int64_t stride = 1;
   Value place = constant(c10::Scalar(0), i64, shape_of(index));
   for (int64_t d = rank - 1; d >= 0; stride *= shape_of(target)[d--])
     place = add(place, mul(d == dim ? convert(index, i64) : iota(d, shape_of(index), i64), constant(c10::Scalar(stride), i64, shape_of(index))));
-  Value flat = reshape(target, {type_of(target).getNumElements()});
-  return reshape(scatter_slices(flat, 0, reshape(place, {n}), reshape(updates, {n}), combine), shape_of(target));
+  return reshape(scatter_slices(flat(target), 0, flat(place), flat(updates), combine), shape_of(target));
 }
 Value Builder::scatter_rows(Value target, Value index, Value updates, bool accumulate, bool unique) {
   return scatter_slices(target, 0, index, updates, [&](Value x, Value y) { return accumulate ? add(x, y) : y; }, unique);

@@ -76,6 +76,7 @@ class Builder {
   Value broadcast(Value v, llvm::ArrayRef<int64_t> shape);  // trailing dimensions aligned
   Value broadcast(Value v, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
   Value reshape(Value v, llvm::ArrayRef<int64_t> shape);
+  Value flat(Value v) { return reshape(v, {type_of(v).getNumElements()}); }
   Value transpose(Value v, llvm::ArrayRef<int64_t> permutation);
   Value swap_last(Value v);
   Value slice(Value v, int64_t dim, int64_t start, int64_t limit, int64_t step = 1);

@@ -2,59 +2,127 @@
 #include <numeric>
 
 #include "lowering/decoder.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 namespace cresset::lowering {
 namespace {
 
-// base[offset + Σ i·stride] of a dense base, step by step: dimensions of stride 0 are broadcast, the others taken from a
-// slice of the base split so that each stride is one dimension's. Null if strides don't nest.
-Value strided_slice(Builder& b, Value flat, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides, int64_t offset) {
-  Dims order;  // dimensions that move through memory, widest stride first
-  for (int64_t d = 0; d < int64_t(sizes.size()); ++d)
-    if (sizes[d] != 1 && strides[d] != 0) order.push_back(d);
-  llvm::stable_sort(order, [&](int64_t x, int64_t y) { return strides[x] > strides[y]; });
-  int64_t total = shape_of(flat)[0];
-  Value v = flat;
-  // `v` has the taken dimensions in front and the rest of a row at the end, which starts at `rest` within its row.
-  Dims taken;
-  int64_t row = total, rest = offset;
-  for (int64_t d : order) {
-    int64_t stride = strides[d], size = sizes[d];
-    if (row % stride != 0) {
-      // Rows don't fill the base: cut it to whole ones (only at the outermost level).
-      if (!taken.empty()) return {};
-      int64_t whole = (row + stride - 1) / stride * stride;
-      v = b.pad(v, 0, {0}, {whole - row});
-      row = whole;
-    }
-    int64_t first = rest / stride, count = row / stride;
-    if (first + size > count) return {};
-    rest %= stride;
-    Dims shape(taken);
-    shape.append({count, stride});
-    v = b.slice(b.reshape(v, shape), int64_t(taken.size()), first, first + size);
-    taken.push_back(size);
-    row = stride;
+// Elements offset + Σ i·stride of a dense array.
+struct Window {
+  llvm::ArrayRef<int64_t> sizes, strides;
+  int64_t offset;
+
+  // The dimensions that move through memory, those with the widest stride first.
+  Dims moving() const {
+    Dims order;
+    for (int64_t d = 0; d < int64_t(sizes.size()); ++d)
+      if (sizes[d] != 1 && strides[d] != 0) order.push_back(d);
+    llvm::stable_sort(order, [&](int64_t x, int64_t y) { return strides[x] > strides[y]; });
+    return order;
   }
-  Dims shape(taken);
-  shape.push_back(row);
-  v = b.slice(b.reshape(v, shape), int64_t(taken.size()), rest, rest + 1);
-  v = b.reshape(v, taken);
-  // Back into the window's order of dimensions, with the repeated ones.
-  Dims from;
-  for (int64_t d : order) from.push_back(d);
-  return b.broadcast(v, sizes, from);
+  Dims sizes_of(llvm::ArrayRef<int64_t> dims) const {
+    return llvm::map_to_vector<6>(dims, [&](int64_t d) { return sizes[d]; });
+  }
+};
+
+// A window as a box of an array: of each of its dimensions `sizes` elements, `steps` apart, from `first` on.
+struct Box {
+  Dims shape, first, sizes, steps;
+
+  bool steps_by_one() const {
+    return llvm::all_of(steps, [](int64_t s) { return s == 1; });
+  }
+};
+
+// Of an array of this shape. Nothing if a dimension of the window is none of the array's, or two of them are one.
+std::optional<Box> box_in(llvm::ArrayRef<int64_t> shape, const Window& w) {
+  Dims strides = mlir::computeStrides(shape);
+  Box box{Dims(shape), mlir::delinearize(w.offset, strides), Dims(shape.size(), 1), Dims(shape.size(), 1)};
+  for (int64_t d : w.moving()) {
+    size_t at = 0;
+    while (at < shape.size() && (shape[at] == 1 || strides[at] > w.strides[d])) ++at;
+    if (at == shape.size() || w.strides[d] % strides[at] || box.sizes[at] != 1) return std::nullopt;
+    box.sizes[at] = w.sizes[d], box.steps[at] = w.strides[d] / strides[at];
+  }
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (box.first[d] + (box.sizes[d] - 1) * box.steps[d] >= shape[d]) return std::nullopt;
+  return box;
 }
 
-Value flat_indices(Builder& b, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides, int64_t offset) {
+// Of an array of `total` elements in the shape that the window's strides suggest.
+std::optional<Box> box_of_strides(int64_t total, const Window& w) {
+  Dims shape;
+  int64_t row = total;
+  for (int64_t d : w.moving()) {
+    const int64_t part = std::gcd(row, w.strides[d]);
+    shape.push_back(row / part);
+    row = part;
+  }
+  if (row > 1 || shape.empty()) shape.push_back(row);
+  return box_in(shape, w);
+}
+
+// A window of an array, or of what that is a reshape of: what was written to a storage before may have the window's dimensions. The array may lack elements of the last of the
+// widest stride's rows, and dimensions of the window may be runs of memory together.
+std::optional<std::pair<Value, Box>> box_of(Value array, const Window& w) {
+  Value source = array;
+  while (auto reshape = source.getDefiningOp<hlo::ReshapeOp>()) source = reshape.getOperand();
+  for (Value v : {array, source})
+    if (auto box = box_in(shape_of(v), w)) return std::pair(v, *box);
+  Dims sizes, strides;
+  for (int64_t d : w.moving()) {
+    if (!sizes.empty() && strides.back() == w.sizes[d] * w.strides[d]) sizes.back() *= w.sizes[d], strides.back() = w.strides[d];
+    else sizes.push_back(w.sizes[d]), strides.push_back(w.strides[d]);
+  }
+  const int64_t total = type_of(array).getNumElements(), whole = strides.empty() ? total : llvm::alignTo(total, strides[0]);
+  for (int64_t elements : {total, whole})
+    for (const Window& each : {w, Window{sizes, strides, w.offset}})
+      if (auto box = box_of_strides(elements, each)) return std::pair(array, *box);
+  return std::nullopt;
+}
+
+// The array in the box's shape, which may have more elements.
+Value in_shape_of(Builder& b, Value array, const Box& box) {
+  const int64_t missing = mlir::computeProduct(box.shape) - type_of(array).getNumElements();
+  if (missing > 0) array = b.pad(b.flat(array), 0, {0}, {missing});
+  return b.reshape(array, box.shape);
+}
+
+Value read(Builder& b, Value array, const Box& box) {
+  Dims limits;
+  for (auto [first, size, step] : llvm::zip(box.first, box.sizes, box.steps)) limits.push_back(first + (size - 1) * step + 1);
+  Value v = in_shape_of(b, array, box);
+  return box.sizes == box.shape ? v : Value(b.create<hlo::SliceOp>(v, box.first, limits, box.steps));
+}
+
+// Neighbours are a dynamic_update_slice; what is some elements apart is padded to the array's shape, and selected there.
+Value written(Builder& b, Value array, Value update, const Box& box) {
+  Value v = in_shape_of(b, array, box);
+  update = b.reshape(update, box.sizes);
+  if (box.steps_by_one()) {
+    llvm::SmallVector<Value> starts;
+    for (int64_t first : box.first) starts.push_back(b.constant(c10::Scalar(first), b.ops.getI64Type()));
+    v = box.sizes == box.shape ? update : Value(b.create<hlo::DynamicUpdateSliceOp>(v.getType(), v, update, starts));
+  } else {
+    Dims behind, between;
+    for (auto [d, step] : llvm::enumerate(box.steps)) {
+      behind.push_back(box.shape[d] - 1 - box.first[d] - (box.sizes[d] - 1) * step);
+      between.push_back(step - 1);
+    }
+    Value everywhere = b.constant(c10::Scalar(true), b.ops.getI1Type(), box.sizes);
+    v = b.select(b.pad(everywhere, 0, box.first, behind, between), b.pad(update, 0, box.first, behind, between), v);
+  }
+  const int64_t elements = type_of(array).getNumElements();
+  if (type_of(v).getNumElements() > elements) v = b.slice(b.flat(v), 0, 0, elements);
+  return b.reshape(v, shape_of(array));
+}
+
+Value flat_indices(Builder& b, const Window& w) {
   mlir::Type i64 = b.ops.getI64Type();
-  Value sum = b.constant(c10::Scalar(offset), i64, sizes);
-  for (int64_t d = 0; d < int64_t(sizes.size()); ++d)
-    if (strides[d] != 0 && sizes[d] != 1) sum = b.add(sum, b.mul(b.iota(d, sizes, i64), b.constant(c10::Scalar(strides[d]), i64, sizes)));
+  Value sum = b.constant(c10::Scalar(w.offset), i64, w.sizes);
+  for (int64_t d : w.moving()) sum = b.add(sum, b.mul(b.iota(d, w.sizes, i64), b.constant(c10::Scalar(w.strides[d]), i64, w.sizes)));
   return sum;
 }
-
-Value flat(Builder& b, Value v) { return b.reshape(v, {type_of(v).getNumElements()}); }
 
 void lower_leaf(Builder& b, const trace::Node& n) { TORCH_CHECK(false, "cresset: ", n.op().name, " is an input, not an operator"); }
 
@@ -65,34 +133,30 @@ void lower_constant(Builder& b, const trace::Node& n) {
 
 void lower_window_read(Builder& b, const trace::Node& n) {
   Decoder d(b, n);
-  Value base = flat(b, d.tensor());
+  Value base = d.tensor();
   auto sizes = d.integers(), strides = d.integers();
-  int64_t offset = d.integer();
-  Value v = strided_slice(b, base, sizes, strides, offset);
-  b.set_results(v ? v : b.take(base, flat_indices(b, sizes, strides, offset), 0));
+  Window w{sizes, strides, d.integer()};
+  auto found = box_of(base, w);
+  if (!found) return b.set_results(b.take(b.flat(base), flat_indices(b, w), 0));
+  Dims order = w.moving();
+  Value v = read(b, found->first, found->second);
+  const bool as_it_lies = llvm::is_sorted(order) && type_of(v).getNumElements() == mlir::computeProduct(sizes);
+  b.set_results(as_it_lies ? b.reshape(v, sizes) : b.broadcast(b.reshape(v, w.sizes_of(order)), sizes, order));
 }
 
-// The update goes to the base by padding and selecting where the window nests like a slice, by a scatter otherwise.
 void lower_window_write(Builder& b, const trace::Node& n) {
   Decoder d(b, n);
   Value base = d.tensor(), update = d.tensor();
   auto sizes = d.integers(), strides = d.integers();
-  int64_t offset = d.integer();
-  Value target = flat(b, base);
-  // A contiguous piece is a dynamic_update_slice.
-  int64_t expected = 1;
-  bool dense = true;
-  for (int64_t k = int64_t(sizes.size()) - 1; k >= 0; --k) {
-    if (sizes[k] == 1) continue;
-    dense &= strides[k] == expected;
-    expected *= sizes[k];
-  }
-  if (dense) {
-    Value start = b.constant(c10::Scalar(offset), b.ops.getI64Type());
-    b.set_results(b.reshape(b.create<hlo::DynamicUpdateSliceOp>(target.getType(), target, flat(b, update), mlir::ValueRange{start}), shape_of(base)));
-    return;
-  }
-  b.set_results(b.reshape(b.scatter_rows(target, flat_indices(b, sizes, strides, offset), flat(b, update), false, true), shape_of(base)));
+  Window w{sizes, strides, d.integer()};
+  auto found = box_of(base, w);
+  if (!found) return b.set_results(b.reshape(b.scatter_rows(b.flat(base), flat_indices(b, w), b.flat(update), false, true), shape_of(base)));
+  // The other dimensions have one element, or nothing could be written.
+  Dims order = w.moving(), in_order(order), permutation;
+  llvm::sort(in_order);
+  for (int64_t dim : order) permutation.push_back(llvm::find(in_order, dim) - in_order.begin());
+  Value v = written(b, found->first, b.transpose(b.reshape(update, w.sizes_of(in_order)), permutation), found->second);
+  b.set_results(b.reshape(v, shape_of(base)));
 }
 
 void lower_reshape(Builder& b, const trace::Node&) { b.set_results(b.reshape(b.operands[0], b.result_shape())); }
@@ -115,7 +179,7 @@ void lower_barrier(Builder& b, const trace::Node&) { b.set_results(b.create<hlo:
 
 void lower_bitcast(Builder& b, const trace::Node&) {
   // Flat both ways; bool is a byte, which StableHLO's i1 is not.
-  Value v = flat(b, b.operands[0]);
+  Value v = b.flat(b.operands[0]);
   auto bytes = [&](mlir::Type t) { return t.isInteger(1) ? 1 : int64_t(t.getIntOrFloatBitWidth() / 8); };
   mlir::Type byte = b.ops.getIntegerType(8);
   if (element_of(v).isInteger(1)) v = b.convert(v, byte);

@@ -6,7 +6,6 @@
 namespace cresset::lowering::aten {
 namespace {
 
-Value flat(Builder& b, Value v) { return b.reshape(v, {type_of(v).getNumElements()}); }
 Value at_least_1d(Builder& b, Value v) { return rank_of(v) == 0 ? b.reshape(v, {1}) : v; }
 
 Value triangle(Builder& b, Value self, int64_t diagonal, bool lower) {
@@ -63,7 +62,7 @@ Value eye_m_out(Builder& b, int64_t n, int64_t m) {
 }
 Value roll(Builder& b, Value self, llvm::ArrayRef<int64_t> shifts, llvm::ArrayRef<int64_t> dims) {
   if (type_of(self).getNumElements() == 0) return self;
-  Value x = dims.empty() ? flat(b, self) : self;
+  Value x = dims.empty() ? b.flat(self) : self;
   for (size_t i = 0; i < shifts.size(); ++i) {
     int64_t d = dims.empty() ? 0 : wrap(dims[i], rank_of(x)), n = rank_of(x) ? shape_of(x)[d] : 1, shift = ((shifts[i] % n) + n) % n;
     if (shift) x = b.concatenate({b.slice(x, d, n - shift, n), b.slice(x, d, 0, n - shift)}, d);
@@ -122,7 +121,7 @@ Value select_backward(Builder& b, Value grad_output, llvm::ArrayRef<int64_t> inp
 Value embedding(Builder& b, Value weight, Value indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse) { return b.take(weight, indices, 0); }
 Value embedding_dense_backward(Builder& b, Value grad_output, Value indices, int64_t num_weights, int64_t padding_idx, bool scale_grad_by_freq) {
   int64_t width = shape_of(grad_output).back(), n = type_of(indices).getNumElements();
-  Value g = b.upcast(b.reshape(grad_output, {n, width})), index = flat(b, indices);
+  Value g = b.upcast(b.reshape(grad_output, {n, width})), index = b.flat(indices);
   if (padding_idx >= 0) {
     Value keep = b.compare(Direction::NE, index, b.constant(c10::Scalar(padding_idx), element_of(index), {n}));
     g = b.select(b.broadcast(keep, {n, width}, {0}), g, b.like(0, g));

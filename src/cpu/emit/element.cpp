@@ -55,8 +55,7 @@ bool is_elementwise(Operation* op) {
 bool is_read_by_vectors(const Index& offset) { return !offset.lanes && offset.step >= -1 && offset.step <= kMostStep; }
 
 bool is_index_operation(Operation* op) {
-  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, PadOp, IotaOp, ConstantOp, DynamicSliceOp, GatherOp,
-             DynamicUpdateSliceOp>(op) || is_random_bits(op);
+  return isa<BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, ReverseOp, PadOp, IotaOp, ConstantOp, DynamicSliceOp, GatherOp>(op) || is_random_bits(op);
 }
 
 //===-- Index arithmetic ------------------------------------------------------------------------------------------===//
@@ -263,7 +262,6 @@ IR ElementEmitter::emit_operation(Operation* op, const Indices& at) {
       })
       .Case([&](PadOp pad) { return emit_pad(pad, at); })
       .Case([&](GatherOp gather) { return emit_gather(gather, at); })
-      .Case([&](DynamicUpdateSliceOp update) { return emit_dynamic_update(update, at); })
       .Case([&](CompositeOp bits) { return emit_random_bits(bits, at); })
       .DefaultUnreachable("fusion puts only element expressions into a kernel");
 }
@@ -383,23 +381,6 @@ IR ElementEmitter::emit_pad(PadOp pad, const Indices& at, std::optional<std::pai
   IR value = emit(pad.getOperand(), inner), padding = emit(pad.getPaddingValue(), {}), result = b.CreateSelect(inside, value, padding), exact = k_.exact(value);
   if (exact != value) k_.note_exact(result, b.CreateSelect(inside, exact, padding));
   return result;
-}
-
-IR ElementEmitter::emit_dynamic_update(DynamicUpdateSliceOp op, const Indices& at) {
-  auto& b = k_.b;
-  auto update = shaped(op.getUpdate());
-  IR inside = all_lanes(b.getTrue());
-  Indices inner;
-  for (auto [d, start] : llvm::enumerate(op.getStartIndices())) {
-    Index lo = clamped_start(start, {}, shaped(op).getDimSize(d) - update.getDimSize(d));
-    IR i = b.CreateSub(as_lanes(at[d]), as_lanes(lo));
-    auto constant = [&](int64_t c) -> IR { return llvm::ConstantInt::get(i->getType(), c); };
-    IR ok = b.CreateAnd(b.CreateICmpSGE(i, constant(0)), b.CreateICmpSLT(i, constant(update.getDimSize(d))));
-    inside = b.CreateAnd(inside, ok);
-    i = b.CreateSelect(ok, i, constant(0));
-    inner.push_back(lanes_ == 1 ? Index{i, 0, 1} : Index{nullptr, 0, 1, i});
-  }
-  return b.CreateSelect(inside, emit(op.getUpdate(), inner), emit(op.getOperand(), at));
 }
 
 // Lane i is lane places[i] of `from`, all in registers.

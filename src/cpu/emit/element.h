@@ -86,7 +86,6 @@ class ElementEmitter {
   /// By vectors of which lanes are picked; null if they are read one by one.
   IR emit_row_gather(mlir::stablehlo::GatherOp op, const Indices& at);
   IR picked(IR from, IR places);
-  IR emit_dynamic_update(mlir::stablehlo::DynamicUpdateSliceOp op, const Indices& at);
   IR emit_random_bits(mlir::stablehlo::CompositeOp op, const Indices& at);
   Indices through_reshape(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to, const Indices& at);
   Index times(const Index& x, int64_t factor);

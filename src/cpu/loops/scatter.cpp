@@ -38,22 +38,51 @@ class ScatterEmitter {
   }
 
   void run() {
-    SmallVector<int64_t> batch = batch_;
-    if (side_) batch[side_->batch] = side_->part;
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       if (!c_.fusion.in_place) copy_input(task);
-      k_.loop(k_.i64(0), k_.i64(product(batch)), [&](IR which) {
-        Indices at = delinearise(k_, batch, which);
-        if (!side_) return update_window(task, at);
+      if (batch_.empty()) return update_window(task, {});
+      // Rows of updates, along the last of their dimensions; of the task's side those that are its part.
+      SmallVector<int64_t> rows(ArrayRef(batch_).drop_back());
+      const bool along_side = side_ && side_->batch == int64_t(rows.size());
+      if (side_ && !along_side) rows[side_->batch] = side_->part;
+      IR from = side_ ? k_.mul(task, side_->part) : k_.i64(0);
+      k_.loop(k_.i64(0), k_.i64(product(rows)), [&](IR row) {
+        Indices at = delinearise(k_, rows, row);
+        auto updates = [&] {
+          at.push_back({});
+          if (along_side && window_.empty()) ask_for(rows, row, from);
+          IR begin = along_side ? from : k_.i64(0), count = along_side ? k_.part(batch_.back(), side_->part, from) : k_.i64(batch_.back());
+          k_.loop(begin, k_.add(begin, count), [&](IR i) {
+            at.back() = {i, 0, 1};
+            update_window(task, at);
+          });
+        };
+        if (!side_ || along_side) return updates();
         Index& beside = at[side_->batch];
-        beside = {k_.add(k_.mul(task, side_->part), beside.base), 0, 1};
-        if (input_[side_->input] % side_->part == 0) return update_window(task, at);
-        k_.when(b_.CreateICmpSLT(beside.base, k_.i64(input_[side_->input])), [&] { update_window(task, at); });
+        beside = {k_.add(from, beside.base), 0, 1};
+        if (input_[side_->input] % side_->part == 0) return updates();
+        k_.when(b_.CreateICmpSLT(beside.base, k_.i64(input_[side_->input])), updates);
       });
     });
   }
 
  private:
+  // A part of a row is too short for the processor to see what the next ones will read.
+  void ask_for(ArrayRef<int64_t> rows, IR row, IR first) {
+    constexpr int64_t kRowsAhead = 8, kLineBytes = 64;
+    auto e = c_.elements(1);
+    Indices at = delinearise(k_, rows, k_.min(k_.add(row, k_.i64(kRowsAhead)), k_.i64(product(rows) - 1)));
+    at.push_back({first, 0, 1});
+    auto ask = [&](Value v, const Indices& at) {
+      if (!c_.slots.has(v)) return;
+      const int64_t size = element_bytes(element(v)), elements = ceil_div(kLineBytes, size);
+      IR offset = e.offset(shaped(v).getShape(), at).base;
+      for (int64_t i = 0; i < side_->part; i += elements) k_.prefetch(b_.CreateGEP(k_.memory_type(element(v)), c_.buffer(v), k_.add(offset, k_.i64(i))));
+    };
+    for (Value v : op_.getUpdates()) ask(v, at);
+    if (dims_.getIndexVectorDim() == shaped(op_.getScatterIndices()).getRank()) ask(op_.getScatterIndices(), at);
+  }
+
   void update_window(IR task, const Indices& at) {
     IRs start = window_start(at);
     auto each = [&] { in_window(task, [&](const Indices& position, int lanes) { update(at, start, position, lanes); }); };
@@ -107,6 +136,18 @@ class ScatterEmitter {
     if (shares_ > 1 && !by_ranges_) {
       SmallVector<int64_t> places(input_);
       for (int64_t d : windowed_) places[d] = 1;
+      if (places.back() > 1)  // neighbours, all of which belong to the task
+        return in_window(task, [&](const Indices& position, int) {
+          k_.loop(k_.i64(0), k_.i64(product(ArrayRef(places).drop_back())), [&](IR place) {
+            Indices at = delinearise(k_, ArrayRef(places).drop_back(), place);
+            at.push_back({});
+            for (auto [d, i] : llvm::zip(windowed_, position)) at[d] = i;
+            k_.along(k_.i64(places.back()), k_.target.lanes, [&](IR i, int lanes) {
+              at.back() = {i, lanes > 1 ? 1 : 0, lanes};
+              copy(at, lanes);
+            });
+          });
+        });
       k_.loop(k_.i64(0), k_.i64(product(places)), [&](IR place) {
         Indices at = delinearise(k_, places, place);
         in_window(task, [&](const Indices& position, int lanes) {

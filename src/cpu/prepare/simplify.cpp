@@ -210,6 +210,19 @@ Value simplify_slice(SliceOp op, PatternRewriter& r) {
 Value simplify_concatenate(ConcatenateOp op, PatternRewriter&) { return op.getInputs().size() == 1 ? op.getInputs()[0] : Value(); }
 Value simplify_pad(PadOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), [](int64_t p) { return p == 0; }) ? op.getOperand() : Value(); }
 
+// All of an array, or a part of what is one number elsewhere.
+Value simplify_update(DynamicUpdateSliceOp op, PatternRewriter& r) {
+  auto array = shaped(op), update = shaped(op.getUpdate());
+  if (array == update) return op.getUpdate();
+  auto background = splat(op.getOperand());
+  auto before = constant_starts(op);
+  if (!background || !before) return {};
+  SmallVector<int64_t> behind, none(before->size(), 0);
+  for (auto [whole, part, first] : llvm::zip(array.getShape(), update.getShape(), *before)) behind.push_back(whole - part - first);
+  Value number = ConstantOp::create(r, op.getLoc(), background.resizeSplat(RankedTensorType::get({}, array.getElementType())));
+  return PadOp::create(r, op.getLoc(), op.getUpdate(), number, *before, behind, none);
+}
+
 Value constant_like(Value v, float c, PatternRewriter& r) { return ConstantOp::create(r, v.getLoc(), DenseElementsAttr::get(shaped(v), c)); }
 
 // x + 0 is not x for x = -0, but PyTorch's own fast paths and compilers agree to ignore that sign.
@@ -479,6 +492,7 @@ void simplify(ModuleOp module, bool tiles) {
   rule(simplify_slice);
   rule(simplify_concatenate);
   rule(simplify_pad);
+  rule(simplify_update);
   rule(simplify_maximum);
   rule(simplify_add);
   rule(simplify_subtract);
