@@ -571,6 +571,36 @@ bool tells_apart(Operation* op, int64_t first) {
   });
 }
 
+// Whether the last dimensions of what it moves, from `first` on, are those of its result.
+static bool moves_others(Operation* op, int64_t first) {
+  auto shape = shaped(op->getResult(0)).getShape();
+  const auto last = llvm::seq<int64_t>(first, int64_t(shape.size()));
+  if (auto slice = dyn_cast<SliceOp>(op)) return shape.drop_front(first) == shaped(slice.getOperand()).getShape().drop_front(first);
+  if (auto pad = dyn_cast<PadOp>(op)) return llvm::all_of(last, [&](int64_t d) { return !pad.getEdgePaddingLow()[d] && !pad.getEdgePaddingHigh()[d] && !pad.getInteriorPadding()[d]; });
+  if (auto reverse = dyn_cast<ReverseOp>(op)) return llvm::all_of(reverse.getDimensions(), [&](int64_t d) { return d < first; });
+  if (auto transpose = dyn_cast<TransposeOp>(op)) return llvm::all_of(last, [&](int64_t d) { return transpose.getPermutation()[d] == d; });
+  return false;
+}
+bool tells_apart(const Fusion& fusion, ArrayRef<Value> values, size_t count) {
+  llvm::SetVector<Value> reached(values.begin(), values.end());
+  for (size_t i = 0; i < reached.size(); ++i) {
+    Operation* op = reached[i].getDefiningOp();
+    if (!op || !fusion.roles.contains(op) || is_splat(op)) continue;
+    const int64_t first = shaped(reached[i]).getRank() - int64_t(count);
+    if (is_elementwise(op)) {
+      for (Value v : op->getOperands())
+        if (shaped(v).getShape() == shaped(reached[i]).getShape()) reached.insert(v);
+    } else if (isa<ReshapeOp>(op)) {
+      if (Operation* from = op->getOperand(0).getDefiningOp(); from && fusion.roles.contains(from)) return true;
+    } else if (moves_others(op, first)) {
+      reached.insert(op->getOperand(0));
+    } else if (tells_apart(op, first)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 size_t row_rank_behind(Operation* op) {
   constexpr size_t kMostSteps = 64;
   ArrayRef<int64_t> shape = shaped(op->getResult(0)).getShape();

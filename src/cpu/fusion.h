@@ -97,6 +97,8 @@ mlir::FailureOr<std::vector<Fusion>> fuse(mlir::func::FuncOp main, llvm::functio
 
 /// Whether more of the dimensions from `first` on matters to the operation than the place that they make together: not to what is element-wise, one number, or repeated along all of them.
 bool tells_apart(mlir::Operation* op, int64_t first);
+/// Whether what the kernel computes these values of needs more than that of their last `count` dimensions. What is moved along other dimensions does not; memory may have others there.
+bool tells_apart(const Fusion& fusion, llvm::ArrayRef<mlir::Value> values, size_t count);
 
 /// How many last dimensions of what the operation computes are rows, because the nearest reduction that it is computed of, of arrays of this shape, reduces them; 0 if there is none.
 size_t row_rank_behind(mlir::Operation* op);

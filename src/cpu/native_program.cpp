@@ -44,9 +44,12 @@ void NativeProgram::add_foreign(ForeignCall call, ArrayRef<Value> buffers, const
   add_buffers(buffers, plan);
 }
 
+constexpr size_t kLeastSharedCopy = 1 << 19;  // bytes
+
 void NativeProgram::copy_before(size_t from, size_t to, int64_t bytes) {
   Launch& launch = launches_.back();
   launch.from = launch.first + from, launch.to = launch.first + to, launch.copied_bytes = size_t(bytes);
+  if (launch.copied_bytes >= kLeastSharedCopy) parallel_cost_ += double(bytes) / 2;
 }
 
 void NativeProgram::add_buffers(ArrayRef<Value> buffers, const BufferPlan& plan) {
@@ -156,9 +159,23 @@ void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* cons
   }
 }
 
+void NativeProgram::copy(void* from, void* to, size_t bytes) {
+  constexpr size_t kPartBytes = 1 << 16;
+  if (bytes < kLeastSharedCopy || !are_together()) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  auto parts = [](void* const* buffers, int64_t begin, int64_t end, void*) {
+    const size_t offset = size_t(begin) * kPartBytes, limit = std::min(size_t(end) * kPartBytes, *static_cast<const size_t*>(buffers[2]));
+    std::memcpy(static_cast<char*>(buffers[1]) + offset, static_cast<const char*>(buffers[0]) + offset, limit - offset);
+  };
+  void* buffers[] = {from, to, &bytes};
+  parallel_for(parts, buffers, 0, int64_t(llvm::divideCeil(bytes, kPartBytes)), 1, 0);
+}
+
 void NativeProgram::run(const Launch& launch, int64_t done) {
   if (launch.foreign) return launch.foreign->run(&table_[launch.first]);
-  if (launch.copied_bytes && table_[launch.from] != table_[launch.to]) std::memcpy(table_[launch.to], table_[launch.from], launch.copied_bytes);
+  if (launch.copied_bytes && table_[launch.from] != table_[launch.to]) copy(table_[launch.from], table_[launch.to], launch.copied_bytes);
   if (launch.grain && are_together()) return parallel_for(launch.entry, &table_[launch.first], done, launch.tasks, launch.grain, launch.scratch_bytes);
   run_alone(launch.entry, &table_[launch.first], 0, launch.tasks, launch.scratch_bytes);
 }

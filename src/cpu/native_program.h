@@ -80,6 +80,7 @@ class NativeProgram final : public Program {
   void set_packed(PackedWeight::State state);
   /// From launch `next` on, of whose tasks the first `done` have run.
   void run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs);
+  static void copy(void* from, void* to, size_t bytes);
   void run(const Launch& launch, int64_t done);
 
   std::vector<std::unique_ptr<ForeignCall>> foreign_;

@@ -56,7 +56,7 @@ bool stays_in_place(Value v, const Fusion& fusion) {
   return llvm::all_of(v.getUses(), [&](OpOperand& use) {
     Operation* user = use.getOwner();
     if (!fusion.roles.contains(user)) return true;
-    return user == fusion.product ? use.getOperandNumber() == 1 : is_elementwise(user) && stays_in_place(user->getResult(0), fusion);
+    return user == fusion.product ? use.getOperandNumber() == 1 : (is_elementwise(user) || isa<ReshapeOp>(user)) && stays_in_place(user->getResult(0), fusion);
   });
 }
 

@@ -10,6 +10,7 @@ namespace cresset::cpu {
 struct Place {
   enum Kind { Input, Output, Constant, Arena, Kept } kind = Arena;
   int64_t index = 0;  ///< of the input, output or constant; byte offset in the arena or in what is kept
+  bool operator==(const Place&) const = default;
 };
 
 /// An output that could not be written where it belongs: copied there at the end.

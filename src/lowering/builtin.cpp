@@ -32,6 +32,17 @@ struct Box {
   bool steps_by_one() const {
     return llvm::all_of(steps, [](int64_t s) { return s == 1; });
   }
+  // The same box with a dimension for what is between two steps; itself where some dimension is no whole number of them.
+  Box by_single_steps() const {
+    if (llvm::any_of(llvm::zip(shape, steps), [](auto d) { return std::get<0>(d) % std::get<1>(d); })) return *this;
+    Box box;
+    auto add = [&](int64_t n, int64_t from, int64_t count) { box.shape.push_back(n), box.first.push_back(from), box.sizes.push_back(count), box.steps.push_back(1); };
+    for (auto [n, from, count, step] : llvm::zip(shape, first, sizes, steps)) {
+      add(n / step, from / step, count);
+      if (step > 1) add(step, from % step, 1);
+    }
+    return box;
+  }
 };
 
 // Of an array of this shape. Nothing if a dimension of the window is none of the array's, or two of them are one.
@@ -95,8 +106,9 @@ Value read(Builder& b, Value array, const Box& box) {
   return box.sizes == box.shape ? v : Value(b.create<hlo::SliceOp>(v, box.first, limits, box.steps));
 }
 
-// Neighbours are a dynamic_update_slice; what is some elements apart is padded to the array's shape, and selected there.
-Value written(Builder& b, Value array, Value update, const Box& box) {
+// By a dynamic_update_slice; or padded to the array's shape, and selected there.
+Value written(Builder& b, Value array, Value update, const Box& found) {
+  const Box box = found.by_single_steps();
   Value v = in_shape_of(b, array, box);
   update = b.reshape(update, box.sizes);
   if (box.steps_by_one()) {

@@ -61,11 +61,13 @@ llvm::Error emit_concatenate(KernelContext& c) {
   k.loop(k.begin(), k.end(), [&](IR all) {
     IR task = parts == 1 ? all : k.b.CreateUDiv(all, k.i64(parts)), part = parts == 1 ? k.i64(0) : k.b.CreateURem(all, k.i64(parts));
     Indices outer_at = delinearise(k, outer, task);
-    // Elements of an input at these indices, of which they are row r from column i on.
-    using Read = std::function<IR(const Indices& at, IR r, IR i, int lanes)>;
+    // Elements of an input at these indices, which are that place of its piece.
+    using Read = std::function<IR(const Indices& at, IR place, int lanes)>;
     auto write_piece = [&](Value input, IR start, const Read& read) {
-      SmallVector<int64_t> piece(shaped(input).getShape().drop_front(dim));
-      int64_t last = piece.back(), others = product(piece) / last;
+      ArrayRef<int64_t> piece = shaped(input).getShape().drop_front(dim);
+      size_t joined = 1;  // dimensions that are one run
+      while (joined < piece.size() && !tells_apart(c.fusion, input, joined + 1)) ++joined;
+      int64_t last = product(piece.take_back(joined)), others = product(piece) / last;
       int lanes = k.target.lanes;
       IR base = k.b.CreateAdd(k.b.CreateMul(task, k.i64(output.getDimSize(dim) * inner)), start);
       // Rows, or what there is of a single one, by parts.
@@ -74,12 +76,13 @@ llvm::Error emit_concatenate(KernelContext& c) {
       IR from = k.min(k.mul(part, each), k.i64(units)), to = k.min(k.add(k.mul(part, each), k.i64(each)), k.i64(units));
       k.loop(by_rows ? from : k.i64(0), by_rows ? to : k.i64(others), [&](IR r) {
         Indices at(outer_at);
-        at.append(delinearise(k, ArrayRef(piece).drop_back(), r));
-        at.push_back({});
-        IR row = k.b.CreateAdd(base, k.mul(r, last));
+        at.append(delinearise(k, piece.drop_back(joined), r));
+        at.append(joined, constant_index(k, 0));
+        IR row = k.mul(r, last);
         auto copy = [&](IR i, int n) {
           at.back() = {i, n > 1 ? 1 : 0, n};
-          k.store(element(input), read(at, r, i, n), c.buffer(op.getResult()), k.add(row, i), n);
+          IR place = k.add(row, i);
+          k.store(element(input), read(at, place, n), c.buffer(op.getResult()), k.add(base, place), n);
         };
         k.loop(by_rows ? k.i64(0) : k.mul(from, lanes), by_rows ? k.i64(last / lanes * lanes) : k.mul(to, lanes), lanes, [&](IR i) { copy(i, lanes); });
         auto rest = [&] { k.rest_along(k.size(last), lanes, copy); };
@@ -91,15 +94,15 @@ llvm::Error emit_concatenate(KernelContext& c) {
     int64_t start = 0;
     for (size_t i = 0, count; i < op.getInputs().size(); i += count) {
       Value input = op.getInputs()[i];
-      const int64_t size = shaped(input).getDimSize(dim) * inner, last = shaped(input).getShape().back();
+      const int64_t size = shaped(input).getDimSize(dim) * inner;
       if (count = alike(c, op.getInputs(), i); count >= kWorthALoop)
         k.loop(k.i64(0), k.i64(int64_t(count)), [&](IR which) {
           IR array = k.buffer_at(k.add(which, k.i64(c.slots.at(input))));
           write_piece(input, k.add(k.i64(start), k.mul(which, size)),
-                      [&](const Indices&, IR r, IR column, int n) { return k.load(element(input), array, k.add(k.mul(task, size), k.add(k.mul(r, last), column)), n); });
+                      [&](const Indices&, IR place, int n) { return k.load(element(input), array, k.add(k.mul(task, size), place), n); });
         });
       else
-        write_piece(input, k.i64(start), [&](const Indices& at, IR, IR, int n) { return c.elements(n).emit(input, at); }), count = 1;
+        write_piece(input, k.i64(start), [&](const Indices& at, IR, int n) { return c.elements(n).emit(input, at); }), count = 1;
       start += int64_t(count) * size;
     }
   });

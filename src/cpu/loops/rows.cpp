@@ -86,14 +86,12 @@ class RowsEmitter {
     columns_ = shape.back(), segments_ = product(inner_), rows_ = product(outer_);
     if (!are_apart(outer_.size())) columns_ *= segments_, segments_ = 1;
   }
-  // Whether anything of the kernel's shape tells the dimensions from `first` on apart. What is in memory may have others there.
+  // Whether anything of the kernel's shape tells the dimensions from `first` on apart.
   bool are_apart(size_t first) {
-    return llvm::any_of(f_.roles, [&](auto& r) {
-      Operation* op = r.first;
-      if (shaped(op->getResult(0)).getShape() != ArrayRef(f_.shape)) return false;
-      if (isa<ReshapeOp>(op)) return op->getOperand(0).getDefiningOp() && f_.roles.contains(op->getOperand(0).getDefiningOp());
-      return tells_apart(op, int64_t(first));
-    });
+    SmallVector<Value> values;
+    for (auto& [op, role] : f_.roles)
+      if (shaped(op->getResult(0)).getShape() == ArrayRef(f_.shape)) values.push_back(op->getResult(0));
+    return tells_apart(f_, values, f_.shape.size() - first);
   }
 
   // The walk in which each value is known: a reduction's result only after the walk that folds it.

@@ -203,20 +203,49 @@ Value simplify_reverse(ReverseOp op, PatternRewriter& r) {
   if (dims.empty()) return op.getOperand();
   return dims.size() < op.getDimensions().size() ? ReverseOp::create(r, op.getLoc(), op.getOperand(), dims) : Value();
 }
+// One of the parts, or a slice of it.
+Value slice_of_part(SliceOp op, ConcatenateOp from, PatternRewriter& r) {
+  const int64_t dim = int64_t(from.getDimension());
+  int64_t before = 0;
+  for (Value part : from.getInputs()) {
+    const int64_t begin = op.getStartIndices()[dim] - before, end = op.getLimitIndices()[dim] - before;
+    before += shaped(part).getDimSize(dim);
+    if (begin < 0 || begin >= shaped(part).getDimSize(dim) || end > shaped(part).getDimSize(dim)) continue;
+    SmallVector<int64_t> begins(op.getStartIndices()), ends(op.getLimitIndices());
+    begins[dim] = begin, ends[dim] = end;
+    return SliceOp::create(r, op.getLoc(), op.getType(), part, begins, ends, op.getStrides());
+  }
+  return {};
+}
 Value simplify_slice(SliceOp op, PatternRewriter& r) {
   if (op.getOperand().getType() == op.getType()) return op.getOperand();
+  if (auto from = op.getOperand().getDefiningOp<ConcatenateOp>())
+    if (Value part = slice_of_part(op, from, r)) return part;
   return llvm::all_of(op.getStrides(), [](int64_t s) { return s == 1; }) ? part_of_convolution(op.getOperand(), op.getStartIndices(), op.getLimitIndices(), r) : Value();
 }
 Value simplify_concatenate(ConcatenateOp op, PatternRewriter&) { return op.getInputs().size() == 1 ? op.getInputs()[0] : Value(); }
 Value simplify_pad(PadOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), [](int64_t p) { return p == 0; }) ? op.getOperand() : Value(); }
 
-// All of an array, or a part of what is one number elsewhere.
+// Whether what is written is one of each pair along the last dimension.
+bool is_of_pairs(RankedTensorType array, RankedTensorType update) {
+  return array.getRank() > 0 && array.getShape().back() == 2 && update.getShape().back() == 1 && array.getShape().drop_back() == update.getShape().drop_back();
+}
+
+// All of an array, one of each of its pairs, or a part of what is one number elsewhere.
 Value simplify_update(DynamicUpdateSliceOp op, PatternRewriter& r) {
   auto array = shaped(op), update = shaped(op.getUpdate());
   if (array == update) return op.getUpdate();
-  auto background = splat(op.getOperand());
   auto before = constant_starts(op);
-  if (!background || !before) return {};
+  if (!before) return {};
+  if (is_of_pairs(array, update)) {
+    SmallVector<int64_t> begin(array.getRank(), 0), end(array.getShape()), ones(array.getRank(), 1);
+    begin.back() = 1 - before->back(), end.back() = begin.back() + 1;
+    Value other = SliceOp::create(r, op.getLoc(), op.getOperand(), begin, end, ones), first = op.getUpdate(), second = other;
+    if (before->back() == 1) std::swap(first, second);
+    return ConcatenateOp::create(r, op.getLoc(), array, ValueRange{first, second}, uint64_t(array.getRank() - 1));
+  }
+  auto background = splat(op.getOperand());
+  if (!background) return {};
   SmallVector<int64_t> behind, none(before->size(), 0);
   for (auto [whole, part, first] : llvm::zip(array.getShape(), update.getShape(), *before)) behind.push_back(whole - part - first);
   Value number = ConstantOp::create(r, op.getLoc(), background.resizeSplat(RankedTensorType::get({}, array.getElementType())));

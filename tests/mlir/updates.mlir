@@ -1,0 +1,142 @@
+// Slices are written where they lie: over the array, if nobody needs it any more.
+// RUN: split-file %s %t
+// RUN: cresset-run --compare %t/beside.mlir && cresset-run --compare --cpu=avx2 %t/beside.mlir && cresset-run --compare --cpu=baseline %t/beside.mlir
+// RUN: cresset-run --assembly %t/beside.mlir | FileCheck %t/beside.mlir
+// RUN: cresset-run --compare %t/same.mlir && cresset-run --compare --cpu=avx2 %t/same.mlir && cresset-run --compare --cpu=baseline %t/same.mlir
+// RUN: cresset-run --compare %t/across.mlir && cresset-run --compare --cpu=baseline %t/across.mlir
+// RUN: cresset-run --compare %t/later.mlir && cresset-run --compare --cpu=baseline %t/later.mlir
+// RUN: cresset-run --compare %t/returned.mlir && cresset-run --compare --cpu=baseline %t/returned.mlir
+// RUN: cresset-run --compare %t/donated.mlir && cresset-run --compare --cpu=baseline %t/donated.mlir
+// RUN: cresset-run --compare %t/planes.mlir && cresset-run --compare --cpu=avx2 %t/planes.mlir && cresset-run --compare --cpu=baseline %t/planes.mlir
+// RUN: cresset-run --assembly %t/planes.mlir | FileCheck %t/planes.mlir
+// RUN: cresset-opt --simplify %t/pairs.mlir | FileCheck %t/pairs.mlir
+// RUN: cresset-run --compare %t/pairs.mlir
+// RUN: cresset-opt --simplify %t/number.mlir | FileCheck %t/number.mlir
+// RUN: cresset-run --compare %t/number.mlir
+
+//--- beside.mlir
+// What is read is another part, as in circular padding.
+// CHECK: # rows -> f32[3x5x20]: cosine
+// CHECK: # update f32[3x5x20] f32[3x5x2] {{.*}}-> f32[3x5x20]: slice
+// CHECK-NOT: {{^}}# rows
+func.func @main(%x: tensor<3x5x20xf32>) -> tensor<3x5x20xf32> {
+  %begin = stablehlo.constant dense<0> : tensor<i64>
+  %end = stablehlo.constant dense<18> : tensor<i64>
+  %0 = stablehlo.cosine %x : tensor<3x5x20xf32>
+  %1 = stablehlo.slice %0 [0:3, 0:5, 16:18] : (tensor<3x5x20xf32>) -> tensor<3x5x2xf32>
+  %2 = stablehlo.dynamic_update_slice %0, %1, %begin, %begin, %begin : (tensor<3x5x20xf32>, tensor<3x5x2xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x5x20xf32>
+  %3 = stablehlo.slice %2 [0:3, 0:5, 2:4] : (tensor<3x5x20xf32>) -> tensor<3x5x2xf32>
+  %4 = stablehlo.dynamic_update_slice %2, %3, %begin, %begin, %end : (tensor<3x5x20xf32>, tensor<3x5x2xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x5x20xf32>
+  return %4 : tensor<3x5x20xf32>
+}
+
+//--- same.mlir
+// What is read is what is written, and the rest of the sum another part.
+func.func @main(%x: tensor<3x8x20xf32>) -> tensor<3x8x20xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %at = stablehlo.constant dense<2> : tensor<i64>
+  %0 = stablehlo.cosine %x : tensor<3x8x20xf32>
+  %1 = stablehlo.slice %0 [0:3, 2:3, 0:20] : (tensor<3x8x20xf32>) -> tensor<3x1x20xf32>
+  %2 = stablehlo.slice %0 [0:3, 1:2, 0:20] : (tensor<3x8x20xf32>) -> tensor<3x1x20xf32>
+  %3 = stablehlo.reshape %1 : (tensor<3x1x20xf32>) -> tensor<3x20xf32>
+  %4 = stablehlo.reshape %2 : (tensor<3x1x20xf32>) -> tensor<3x20xf32>
+  %5 = stablehlo.add %3, %4 : tensor<3x20xf32>
+  %6 = stablehlo.reshape %5 : (tensor<3x20xf32>) -> tensor<3x1x20xf32>
+  %7 = stablehlo.dynamic_update_slice %0, %6, %zero, %at, %zero : (tensor<3x8x20xf32>, tensor<3x1x20xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x8x20xf32>
+  return %7 : tensor<3x8x20xf32>
+}
+
+//--- across.mlir
+// Elements are read after their places have been written, unless the array is copied: moved by one, transposed, or of another part that overlaps.
+func.func @main(%x: tensor<6x6xf32>) -> (tensor<6x6xf32>, tensor<6x6xf32>, tensor<6x6xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %0 = stablehlo.cosine %x : tensor<6x6xf32>
+  %1 = stablehlo.slice %0 [0:5, 0:6] : (tensor<6x6xf32>) -> tensor<5x6xf32>
+  %2 = stablehlo.dynamic_update_slice %0, %1, %one, %zero : (tensor<6x6xf32>, tensor<5x6xf32>, tensor<i64>, tensor<i64>) -> tensor<6x6xf32>
+  %3 = stablehlo.sine %x : tensor<6x6xf32>
+  %4 = stablehlo.slice %3 [1:6, 1:6] : (tensor<6x6xf32>) -> tensor<5x5xf32>
+  %5 = stablehlo.transpose %4, dims = [1, 0] : (tensor<5x5xf32>) -> tensor<5x5xf32>
+  %6 = stablehlo.dynamic_update_slice %3, %5, %one, %one : (tensor<6x6xf32>, tensor<5x5xf32>, tensor<i64>, tensor<i64>) -> tensor<6x6xf32>
+  %7 = stablehlo.negate %x : tensor<6x6xf32>
+  %8 = stablehlo.slice %7 [1:6:2, 0:6] : (tensor<6x6xf32>) -> tensor<3x6xf32>
+  %9 = stablehlo.dynamic_update_slice %7, %8, %one, %zero : (tensor<6x6xf32>, tensor<3x6xf32>, tensor<i64>, tensor<i64>) -> tensor<6x6xf32>
+  return %2, %6, %9 : tensor<6x6xf32>, tensor<6x6xf32>, tensor<6x6xf32>
+}
+
+//--- later.mlir
+// The array is read once more after the update, and so is one between two of them.
+func.func @main(%x: tensor<6x16xf32>, %y: tensor<1x16xf32>) -> (tensor<6x16xf32>, tensor<f32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %two = stablehlo.constant dense<2> : tensor<i64>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.cosine %x : tensor<6x16xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %y, %two, %zero : (tensor<6x16xf32>, tensor<1x16xf32>, tensor<i64>, tensor<i64>) -> tensor<6x16xf32>
+  %2 = stablehlo.dynamic_update_slice %1, %y, %zero, %zero : (tensor<6x16xf32>, tensor<1x16xf32>, tensor<i64>, tensor<i64>) -> tensor<6x16xf32>
+  %3 = stablehlo.reduce(%0 init: %none) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x16xf32>, tensor<f32>) -> tensor<f32>
+  %4 = stablehlo.reduce(%1 init: %none) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x16xf32>, tensor<f32>) -> tensor<f32>
+  return %2, %3, %4 : tensor<6x16xf32>, tensor<f32>, tensor<f32>
+}
+
+//--- returned.mlir
+func.func @main(%x: tensor<6x16xf32>, %y: tensor<1x16xf32>) -> (tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %two = stablehlo.constant dense<2> : tensor<i64>
+  %0 = stablehlo.cosine %x : tensor<6x16xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %y, %two, %zero : (tensor<6x16xf32>, tensor<1x16xf32>, tensor<i64>, tensor<i64>) -> tensor<6x16xf32>
+  %2 = stablehlo.dynamic_update_slice %1, %y, %zero, %zero : (tensor<6x16xf32>, tensor<1x16xf32>, tensor<i64>, tensor<i64>) -> tensor<6x16xf32>
+  return %0, %1, %2 : tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>
+}
+
+//--- donated.mlir
+// The array goes to where an input lies that the kernel which makes it still reads, and is updated there.
+func.func @main(%x: tensor<6x16xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<1x16xf32>) -> (tensor<6x16xf32>, tensor<16x6xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %0 = stablehlo.cosine %x : tensor<6x16xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %y, %zero, %zero : (tensor<6x16xf32>, tensor<1x16xf32>, tensor<i64>, tensor<i64>) -> tensor<6x16xf32>
+  %2 = stablehlo.transpose %x, dims = [1, 0] : (tensor<6x16xf32>) -> tensor<16x6xf32>
+  return %1, %2 : tensor<6x16xf32>, tensor<16x6xf32>
+}
+
+//--- planes.mlir
+// Dimensions that are one run of memory are one row: of seven by seven elements no vector is lost.
+// CHECK: # update f32[2x6x7x7] f32[2x3x7x7]
+// CHECK: vmovups
+// CHECK: # concatenate -> f32[2x8x7x7]: slice, multiply, concatenate
+// CHECK: vmulps
+// CHECK: # rows -> f32[2x3x7x7]: slice, multiply
+// CHECK: vmulps
+func.func @main(%x: tensor<2x6x7x7xf32>, %y: tensor<2x3x7x7xf32>) -> (tensor<2x6x7x7xf32>, tensor<2x8x7x7xf32>, tensor<2x3x7x7xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %two = stablehlo.constant dense<2> : tensor<i64>
+  %0 = stablehlo.dynamic_update_slice %x, %y, %zero, %two, %zero, %zero : (tensor<2x6x7x7xf32>, tensor<2x3x7x7xf32>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x6x7x7xf32>
+  %1 = stablehlo.slice %x [0:2, 1:3, 0:7, 0:7] : (tensor<2x6x7x7xf32>) -> tensor<2x2x7x7xf32>
+  %2 = stablehlo.multiply %1, %1 : tensor<2x2x7x7xf32>
+  %3 = stablehlo.concatenate %2, %x, dim = 1 : (tensor<2x2x7x7xf32>, tensor<2x6x7x7xf32>) -> tensor<2x8x7x7xf32>
+  %4 = stablehlo.slice %x [0:2, 3:6, 0:7, 0:7] : (tensor<2x6x7x7xf32>) -> tensor<2x3x7x7xf32>
+  %5 = stablehlo.multiply %4, %y : tensor<2x3x7x7xf32>
+  return %0, %3, %5 : tensor<2x6x7x7xf32>, tensor<2x8x7x7xf32>, tensor<2x3x7x7xf32>
+}
+
+//--- pairs.mlir
+// Every second element, and then the others: they are interleaved, and nothing is left of what was there.
+// CHECK: %[[PAIRS:.*]] = stablehlo.concatenate %arg1, %arg2, dim = 2
+// CHECK-NEXT: return %[[PAIRS]]
+func.func @main(%x: tensor<3x8x2xf32>, %even: tensor<3x8x1xf32>, %odd: tensor<3x8x1xf32>) -> tensor<3x8x2xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %0 = stablehlo.dynamic_update_slice %x, %even, %zero, %zero, %zero : (tensor<3x8x2xf32>, tensor<3x8x1xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x8x2xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %odd, %zero, %zero, %one : (tensor<3x8x2xf32>, tensor<3x8x1xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x8x2xf32>
+  return %1 : tensor<3x8x2xf32>
+}
+
+//--- number.mlir
+// Starts are moved to where the slice lies within the array.
+// CHECK: stablehlo.pad %arg0, %{{.*}}, low = [2, 4], high = [0, 3], interior = [0, 0]
+func.func @main(%x: tensor<4x5xf32>) -> tensor<6x12xf32> {
+  %beyond = stablehlo.constant dense<7> : tensor<i64>
+  %four = stablehlo.constant dense<4> : tensor<i64>
+  %0 = stablehlo.constant dense<1.5> : tensor<6x12xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %x, %beyond, %four : (tensor<6x12xf32>, tensor<4x5xf32>, tensor<i64>, tensor<i64>) -> tensor<6x12xf32>
+  return %1 : tensor<6x12xf32>
+}
