@@ -107,8 +107,7 @@ Value read(Builder& b, Value array, const Box& box) {
 }
 
 // By a dynamic_update_slice; or padded to the array's shape, and selected there.
-Value written(Builder& b, Value array, Value update, const Box& found) {
-  const Box box = found.by_single_steps();
+Value written(Builder& b, Value array, Value update, const Box& box) {
   Value v = in_shape_of(b, array, box);
   update = b.reshape(update, box.sizes);
   if (box.steps_by_one()) {
@@ -157,12 +156,15 @@ void lower_window_read(Builder& b, const trace::Node& n) {
 }
 
 void lower_window_write(Builder& b, const trace::Node& n) {
+  constexpr int64_t kSparse = 8;  // a scatter writes a diagonal alone, where a select writes the array
   Decoder d(b, n);
   Value base = d.tensor(), update = d.tensor();
   auto sizes = d.integers(), strides = d.integers();
   Window w{sizes, strides, d.integer()};
   auto found = box_of(base, w);
-  if (!found) return b.set_results(b.reshape(b.scatter_rows(b.flat(base), flat_indices(b, w), b.flat(update), false, true), shape_of(base)));
+  if (found) found->second = found->second.by_single_steps();
+  if (!found || (!found->second.steps_by_one() && kSparse * type_of(update).getNumElements() <= type_of(base).getNumElements()))
+    return b.set_results(b.reshape(b.scatter_rows(b.flat(base), flat_indices(b, w), b.flat(update), false, true), shape_of(base)));
   // The other dimensions have one element, or nothing could be written.
   Dims order = w.moving(), in_order(order), permutation;
   llvm::sort(in_order);

@@ -153,3 +153,15 @@ func.func @quantised_relu(%x: tensor<8xf32>) -> tensor<8xui8> {
   %6 = stablehlo.convert %5 : (tensor<8xi64>) -> tensor<8xui8>
   return %6 : tensor<8xui8>
 }
+
+// Of integers that are divided, too, the remainder needs no division of its own.
+// CHECK-LABEL: @remainders
+// CHECK: %[[QUOTIENT:.*]] = stablehlo.divide %arg0, %arg1
+// CHECK-NEXT: %[[WHOLE:.*]] = stablehlo.multiply %[[QUOTIENT]], %arg1
+// CHECK-NEXT: %[[LEFT:.*]] = stablehlo.subtract %arg0, %[[WHOLE]]
+// CHECK-NEXT: return %[[QUOTIENT]], %[[LEFT]]
+func.func @remainders(%x: tensor<8xi64>, %y: tensor<8xi64>) -> (tensor<8xi64>, tensor<8xi64>) {
+  %0 = stablehlo.divide %x, %y : tensor<8xi64>
+  %1 = stablehlo.remainder %x, %y : tensor<8xi64>
+  return %0, %1 : tensor<8xi64>, tensor<8xi64>
+}

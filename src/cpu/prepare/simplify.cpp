@@ -231,6 +231,14 @@ bool is_of_pairs(RankedTensorType array, RankedTensorType update) {
   return array.getRank() > 0 && array.getShape().back() == 2 && update.getShape().back() == 1 && array.getShape().drop_back() == update.getShape().drop_back();
 }
 
+// What is left by a quotient that is there, too: a division takes as long as the rest of a kernel of integers.
+Value simplify_remainder(RemOp op, PatternRewriter& r) {
+  if (!element(op).isInteger()) return {};
+  auto quotient = llvm::find_if(op.getLhs().getUsers(), [&](Operation* user) { return isa<DivOp>(user) && user->getOperands() == op.getOperands() && user->getBlock() == op->getBlock() && user->isBeforeInBlock(op); });
+  if (quotient == op.getLhs().user_end()) return {};
+  return SubtractOp::create(r, op.getLoc(), op.getLhs(), MulOp::create(r, op.getLoc(), (*quotient)->getResult(0), op.getRhs()));
+}
+
 // All of an array, one of each of its pairs, or a part of what is one number elsewhere.
 Value simplify_update(DynamicUpdateSliceOp op, PatternRewriter& r) {
   auto array = shaped(op), update = shaped(op.getUpdate());
@@ -528,6 +536,7 @@ void simplify(ModuleOp module, bool tiles) {
   rule(simplify_multiply);
   rule(simplify_divide);
   rule(simplify_power);
+  rule(simplify_remainder);
   rule(simplify_dot);
   rule(order_terms);
   rule(simplify_scatter);
