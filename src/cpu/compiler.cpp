@@ -335,7 +335,7 @@ void settle_returned_values(func::FuncOp main) {
   OpBuilder b(end);
   for (OpOperand& operand : end->getOpOperands())
     if (auto reshape = operand.get().getDefiningOp<ReshapeOp>())
-      if (Operation* from = reshape.getOperand().getDefiningOp(); from && (is_elementwise(from) || isa<BroadcastInDimOp, TransposeOp, SliceOp, PadOp, ConcatenateOp, DynamicUpdateSliceOp>(from))) operand.set(reshape.getOperand());
+      if (Operation* from = reshape.getOperand().getDefiningOp(); from && !isa<ConstantOp>(from)) operand.set(reshape.getOperand());
   llvm::SmallDenseSet<Value> seen;
   for (OpOperand& operand : end->getOpOperands()) {
     Value v = operand.get();

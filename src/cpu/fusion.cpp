@@ -571,11 +571,11 @@ bool tells_apart(Operation* op, int64_t first) {
   });
 }
 
-// Whether the last dimensions of what it moves, from `first` on, are those of its result.
+// Whether the last dimensions of what it moves, from `first` on, are those of its result. Of the first of them a slice may take a part: it is one run of memory, too.
 static bool moves_others(Operation* op, int64_t first) {
   auto shape = shaped(op->getResult(0)).getShape();
   const auto last = llvm::seq<int64_t>(first, int64_t(shape.size()));
-  if (auto slice = dyn_cast<SliceOp>(op)) return shape.drop_front(first) == shaped(slice.getOperand()).getShape().drop_front(first);
+  if (auto slice = dyn_cast<SliceOp>(op)) return slice.getStrides()[first] == 1 && shape.drop_front(first + 1) == shaped(slice.getOperand()).getShape().drop_front(first + 1);
   if (auto pad = dyn_cast<PadOp>(op)) return llvm::all_of(last, [&](int64_t d) { return !pad.getEdgePaddingLow()[d] && !pad.getEdgePaddingHigh()[d] && !pad.getInteriorPadding()[d]; });
   if (auto reverse = dyn_cast<ReverseOp>(op)) return llvm::all_of(reverse.getDimensions(), [&](int64_t d) { return d < first; });
   if (auto transpose = dyn_cast<TransposeOp>(op)) return llvm::all_of(last, [&](int64_t d) { return transpose.getPermutation()[d] == d; });

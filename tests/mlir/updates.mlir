@@ -13,6 +13,7 @@
 // RUN: cresset-run --compare %t/pairs.mlir
 // RUN: cresset-opt --simplify %t/number.mlir | FileCheck %t/number.mlir
 // RUN: cresset-run --compare %t/number.mlir
+// RUN: cresset-run --compare %t/second.mlir && cresset-run --compare --cpu=baseline %t/second.mlir
 
 //--- beside.mlir
 // What is read is another part, as in circular padding.
@@ -132,11 +133,21 @@ func.func @main(%x: tensor<3x8x2xf32>, %even: tensor<3x8x1xf32>, %odd: tensor<3x
 
 //--- number.mlir
 // Starts are moved to where the slice lies within the array.
-// CHECK: stablehlo.pad %arg0, %{{.*}}, low = [2, 4], high = [0, 3], interior = [0, 0]
-func.func @main(%x: tensor<4x5xf32>) -> tensor<6x12xf32> {
+// CHECK: stablehlo.pad %arg0, %{{.*}}, low = [1, 1], high = [0, 1], interior = [0, 0]
+func.func @main(%x: tensor<4x5xf32>) -> tensor<5x7xf32> {
   %beyond = stablehlo.constant dense<7> : tensor<i64>
-  %four = stablehlo.constant dense<4> : tensor<i64>
-  %0 = stablehlo.constant dense<1.5> : tensor<6x12xf32>
-  %1 = stablehlo.dynamic_update_slice %0, %x, %beyond, %four : (tensor<6x12xf32>, tensor<4x5xf32>, tensor<i64>, tensor<i64>) -> tensor<6x12xf32>
-  return %1 : tensor<6x12xf32>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %0 = stablehlo.constant dense<1.5> : tensor<5x7xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %x, %beyond, %one : (tensor<5x7xf32>, tensor<4x5xf32>, tensor<i64>, tensor<i64>) -> tensor<5x7xf32>
+  return %1 : tensor<5x7xf32>
+}
+
+//--- second.mlir
+// One of each few neighbours: of the array, which most of it stays, rows of the slice are written some elements apart.
+func.func @main(%x: tensor<3x5x1x7x1xf32>) -> tensor<3x5x2x7x3xf32> {
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %0 = stablehlo.constant dense<1.5> : tensor<3x5x2x7x3xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %x, %zero, %zero, %one, %zero, %one : (tensor<3x5x2x7x3xf32>, tensor<3x5x1x7x1xf32>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x5x2x7x3xf32>
+  return %1 : tensor<3x5x2x7x3xf32>
 }

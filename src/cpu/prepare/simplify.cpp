@@ -239,7 +239,7 @@ Value simplify_remainder(RemOp op, PatternRewriter& r) {
   return SubtractOp::create(r, op.getLoc(), op.getLhs(), MulOp::create(r, op.getLoc(), (*quotient)->getResult(0), op.getRhs()));
 }
 
-// All of an array, one of each of its pairs, or a part of what is one number elsewhere.
+// All of an array, one of each of its pairs, or most of what is one number elsewhere.
 Value simplify_update(DynamicUpdateSliceOp op, PatternRewriter& r) {
   auto array = shaped(op), update = shaped(op.getUpdate());
   if (array == update) return op.getUpdate();
@@ -253,7 +253,7 @@ Value simplify_update(DynamicUpdateSliceOp op, PatternRewriter& r) {
     return ConcatenateOp::create(r, op.getLoc(), array, ValueRange{first, second}, uint64_t(array.getRank() - 1));
   }
   auto background = splat(op.getOperand());
-  if (!background) return {};
+  if (!background || 2 * update.getNumElements() < array.getNumElements()) return {};
   SmallVector<int64_t> behind, none(before->size(), 0);
   for (auto [whole, part, first] : llvm::zip(array.getShape(), update.getShape(), *before)) behind.push_back(whole - part - first);
   Value number = ConstantOp::create(r, op.getLoc(), background.resizeSplat(RankedTensorType::get({}, array.getElementType())));
