@@ -17,6 +17,8 @@
 // CHECK-DAG: dimensions = [0] : (tensor<65537xf32>
 // CHECK-DAG: dimensions = [1] : (tensor<48x257xi32>
 // CHECK-DAG: dimensions = [1] : (tensor<16x4096xf32>
+// Slices: one dimension, whose rows are read as they lie.
+// CHECK-DAG: dimensions = [3] : (tensor<4x3x63x64xf32>
 // Columns too few for a vector: of several rows beside each other, but where what is reduced repeats its scales.
 // CHECK-DAG: dimensions = [1] : (tensor<8x25x48xf32>{{.*}}-> tensor<8x48xf32>
 // CHECK-DAG: dimensions = [1] : (tensor<8x16x3xf32>{{.*}}-> tensor<8x3xf32>
@@ -28,8 +30,8 @@
 // KERNEL: # reduce -> i32[3]
 // KERNEL: vpaddd {{.*}}ymm
 func.func @main(%a: tensor<1x64x257xf32>, %b: tensor<333x96x3xf32>, %c: tensor<2x50000xf32>, %d: tensor<75449x1xf32>, %e: tensor<65537xf32>, %i: tensor<48x257xi32>,
-                %n: tensor<8x400x3xf32>, %m: tensor<64x400x3xf32>, %scale: tensor<64x400xf32>, %l: tensor<994x96xf32>, %p: tensor<3x31x33xi32>)
-    -> (tensor<1xf32>, tensor<f32>, tensor<f32>, tensor<1xf32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<8x3xf32>, tensor<64x3xf32>, tensor<96xf32>, tensor<3xi32>) {
+                %n: tensor<8x400x3xf32>, %m: tensor<64x400x3xf32>, %scale: tensor<64x400xf32>, %l: tensor<994x96xf32>, %p: tensor<3x31x33xi32>, %q: tensor<4x3x64x64xf32>)
+    -> (tensor<1xf32>, tensor<f32>, tensor<f32>, tensor<1xf32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<8x3xf32>, tensor<64x3xf32>, tensor<96xf32>, tensor<3xi32>, tensor<f32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %none = stablehlo.constant dense<0> : tensor<i32>
   %most = stablehlo.constant dense<0x7F800000> : tensor<f32>
@@ -51,5 +53,10 @@ func.func @main(%a: tensor<1x64x257xf32>, %b: tensor<333x96x3xf32>, %c: tensor<2
   %13 = stablehlo.reduce(%l init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<994x96xf32>, tensor<f32>) -> tensor<96xf32>
   // Integers cross the ends of rows as other elements do.
   %14 = stablehlo.reduce(%p init: %none) applies stablehlo.add across dimensions = [1, 2] : (tensor<3x31x33xi32>, tensor<i32>) -> tensor<3xi32>
-  return %0, %1, %3, %4, %5, %6, %8, %9, %12, %13, %14 : tensor<1xf32>, tensor<f32>, tensor<f32>, tensor<1xf32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<8x3xf32>, tensor<64x3xf32>, tensor<96xf32>, tensor<3xi32>
+  // Of slices rows stay what they are, if short: in equal parts of everything each vector would be looked for.
+  %15 = stablehlo.slice %q [0:4, 0:3, 1:64, 0:64] : (tensor<4x3x64x64xf32>) -> tensor<4x3x63x64xf32>
+  %16 = stablehlo.slice %q [0:4, 0:3, 0:63, 0:64] : (tensor<4x3x64x64xf32>) -> tensor<4x3x63x64xf32>
+  %17 = stablehlo.subtract %15, %16 : tensor<4x3x63x64xf32>
+  %18 = stablehlo.reduce(%17 init: %most) applies stablehlo.minimum across dimensions = [0, 1, 2, 3] : (tensor<4x3x63x64xf32>, tensor<f32>) -> tensor<f32>
+  return %0, %1, %3, %4, %5, %6, %8, %9, %12, %13, %14, %18 : tensor<1xf32>, tensor<f32>, tensor<f32>, tensor<1xf32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<8x3xf32>, tensor<64x3xf32>, tensor<96xf32>, tensor<3xi32>, tensor<f32>
 }

@@ -53,17 +53,28 @@ Value reduce_transposed(ReduceOp op, PatternRewriter& r) {
   return reduce_again(op, r, from, dims);
 }
 
-// Reductions to one element: of rows first, in parallel and in short sums that lose little, then of what these are. Rows are some last dimensions, or equal parts of
-// everything if that leaves only a few.
+// Whether this is computed of slices and their like: in another shape, each vector of it would be looked for by divisions.
+bool reads_moved(Value v, int depth = 0) {
+  constexpr int kMostDepth = 8;
+  Operation* op = v.getDefiningOp();
+  if (isa_and_nonnull<SliceOp, PadOp, ReverseOp, TransposeOp, GatherOp>(op)) return true;
+  return op && is_elementwise(op) && depth < kMostDepth && llvm::any_of(op->getOperands(), [&](Value operand) { return reads_moved(operand, depth + 1); });
+}
+
+// Reductions to one element: of rows first, in parallel and in short sums that lose little, then of what these are. Rows are some last dimensions; if that leaves only a few,
+// equal parts of everything, or fewer dimensions.
 Value split_full_reduction(ReduceOp op, PatternRewriter& r) {
-  constexpr int64_t kLeastElements = 8192, kShortestRow = 256, kLeastRows = 16, kLongestPart = 4096;
+  constexpr int64_t kLeastElements = 8192, kShortestRow = 256, kShortestMoved = 32, kLeastRows = 16, kLeastMovedRows = 4, kLongestPart = 4096;
   if (!begins_neutral(op) || shaped(op.getResult(0)).getNumElements() != 1) return {};
   Value from = op.getInputs()[0];
   auto type = shaped(from);
   int64_t elements = type.getNumElements(), row = 1, first = type.getRank();
   if (elements < kLeastElements) return {};
   while (first > 0 && row < kShortestRow) row *= type.getDimSize(--first);
-  if (elements / row < kLeastRows) {
+  const bool moved = reads_moved(from);
+  if (moved)
+    while (elements / row < kLeastRows && row / type.getDimSize(first) >= kShortestMoved) row /= type.getDimSize(first++);
+  if (elements / row < (moved ? kLeastMovedRows : kLeastRows)) {
     const int64_t part = largest_divisor(elements, kLongestPart);
     if (part >= kShortestRow && elements / part >= kLeastRows) from = reshaped(from, {elements / part, part}, r), first = 1;
     else if (row == elements) return {};
