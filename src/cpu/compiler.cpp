@@ -521,8 +521,10 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
       program->labels.push_back(is_control_flow(op) ? "" : label_of(fusion));
     } else if (const NativeKernel& native = *(*kernels)[key]; native.kernel.tasks > 0) {
       program->add_launch(native, buffers, plan, keeps_packed(fusion));
-      Value updated = fusion.in_place ? updated_by(fusion.product) : Value(), result = fusion.in_place ? fusion.product->getResult(0) : Value();
-      if (updated && plan.places.lookup(updated) != plan.places.lookup(result)) program->copy_before(size_t(slots.at(updated)), size_t(slots.at(result)), value_bytes(result));
+      if (fusion.in_place) {
+        Value from = updated_by(fusion.product), to = fusion.product->getResult(0);
+        if (plan.places.lookup(from) != plan.places.lookup(to)) program->copy_before(size_t(slots.at(from)), size_t(slots.at(to)), value_bytes(to));
+      }
       if (options.sizes_change && native.shared) program->stats_.shared_seconds += native.kernel.cost * Kernel::kSecondsPerCost;
       program->labels.push_back(label_of(fusion));
     }

@@ -7,7 +7,7 @@
 namespace cresset::lowering {
 namespace {
 
-// Elements offset + Σ i·stride of a dense array.
+// What a view shows of a storage: elements offset + Σ i·stride of a dense array.
 struct Window {
   llvm::ArrayRef<int64_t> sizes, strides;
   int64_t offset;
