@@ -106,7 +106,7 @@ Value read(Builder& b, Value array, const Box& box) {
   return box.sizes == box.shape ? v : Value(b.create<hlo::SliceOp>(v, box.first, limits, box.steps));
 }
 
-// By a dynamic_update_slice; or padded to the array's shape, and selected there.
+// The array's elements in whatever shape, those of the box by a dynamic_update_slice; or padded to the array's shape, and selected there.
 Value written(Builder& b, Value array, Value update, const Box& box) {
   Value v = in_shape_of(b, array, box);
   update = b.reshape(update, box.sizes);
@@ -124,8 +124,7 @@ Value written(Builder& b, Value array, Value update, const Box& box) {
     v = b.select(b.pad(everywhere, 0, box.first, behind, between), b.pad(update, 0, box.first, behind, between), v);
   }
   const int64_t elements = type_of(array).getNumElements();
-  if (type_of(v).getNumElements() > elements) v = b.slice(b.flat(v), 0, 0, elements);
-  return b.reshape(v, shape_of(array));
+  return type_of(v).getNumElements() > elements ? b.slice(b.flat(v), 0, 0, elements) : v;
 }
 
 Value flat_indices(Builder& b, const Window& w) {

@@ -73,14 +73,14 @@ class ScatterEmitter {
     auto e = c_.elements(1);
     Indices at = delinearise(k_, rows, k_.min(k_.add(row, k_.i64(kRowsAhead)), k_.i64(product(rows) - 1)));
     at.push_back({first, 0, 1});
-    auto ask = [&](Value v, const Indices& at) {
+    auto ask = [&](Value v) {
       if (!c_.slots.has(v)) return;
       const int64_t size = element_bytes(element(v)), elements = ceil_div(kLineBytes, size);
       IR offset = e.offset(shaped(v).getShape(), at).base;
       for (int64_t i = 0; i < side_->part; i += elements) k_.prefetch(b_.CreateGEP(k_.memory_type(element(v)), c_.buffer(v), k_.add(offset, k_.i64(i))));
     };
-    for (Value v : op_.getUpdates()) ask(v, at);
-    if (dims_.getIndexVectorDim() == shaped(op_.getScatterIndices()).getRank()) ask(op_.getScatterIndices(), at);
+    for (Value v : op_.getUpdates()) ask(v);
+    if (dims_.getIndexVectorDim() == shaped(op_.getScatterIndices()).getRank()) ask(op_.getScatterIndices());
   }
 
   void update_window(IR task, const Indices& at) {
