@@ -203,16 +203,18 @@ def _hint(value):
 
 
 class _Direct(SerializableCallable):
-    """A graph of Dynamo's without AOTAutograd. Raises what keeps it from being recorded directly.
+    """A graph of Dynamo's without AOTAutograd, whose first inputs are what `held()` returns, if there is such. Raises what keeps it from being recorded directly.
 
     Dynamo can write it down for other processes (aot_compile, caching_precompile), which record it when they first call it."""
 
-    def __init__(self, graph, trains):
-        self.graph, self.trains, self.programs, self.otherwise = graph, trains, Programs(), None
+    def __init__(self, graph, trains, held=None):
+        self.graph, self.trains, self.held, self.programs, self.otherwise = graph, trains, held, Programs(), None
         self.recorder = direct.Recorder(graph, trains, direct.weights(graph))
 
     @classmethod
     def serialize_compile_artifacts(cls, fn):
+        if fn.held:
+            raise pickle.PicklingError("what the graph holds is of this process")
         return pickle.dumps((direct.to_bytes(fn.graph), fn.trains))
 
     @classmethod
@@ -224,6 +226,8 @@ class _Direct(SerializableCallable):
         self.programs.add(inputs, *self.recorder.record(inputs))
 
     def __call__(self, *inputs):
+        if self.held:
+            inputs = (*self.held(), *inputs)
         if self.otherwise is not None:
             return self.otherwise(*inputs)
         results = self.programs.run(inputs)
@@ -254,8 +258,10 @@ def backend(module, inputs, **_):
     """The backend function that Dynamo calls with an FX graph and example inputs."""
     first_calls.shorten()
     try:
-        compiled = _Direct(module.graph, direct.check(module.graph, inputs))
-        compiled.record([_hint(v) for v in inputs])
+        graph, held = direct.lifted(module)
+        examples = [*(held() if held else ()), *(_hint(v) for v in inputs)]
+        compiled = _Direct(graph, direct.check(graph, examples), held)
+        compiled.record(examples)
     except Exception as error:  # whatever it is: AOTAutograd's way raises what is the user's
         _say_why(error)
         return _through_aot_autograd(module, inputs)

@@ -134,7 +134,12 @@ def _support_optimizers():
         known = getattr(_foreach_utils, getter)()
         if name not in known:
             setattr(_foreach_utils, getter, lambda known=known: [*known, name])
-    register_optimizer_step_post_hook(lambda *_: _C.window_end())
+    register_optimizer_step_post_hook(_end_window)
+
+
+def _end_window(*_):
+    if not torch.compiler.is_compiling():  # Dynamo would break its graph at the call
+        _C.window_end()
 
 
 def _follow_threads():

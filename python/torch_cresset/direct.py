@@ -26,6 +26,20 @@ class Unusual(Exception):
     """The graph is not one that can be recorded directly."""
 
 
+def lifted(module):
+    """The module's graph, of which tensors that the module holds (an optimizer's parameters and states) are inputs in front of the others, and a function that fetches them, or None:
+    Dynamo takes them from the module when the optimizer dies."""
+    held = {node.target: operator.attrgetter(node.target) for node in module.graph.nodes if node.op == "get_attr"}
+    held = {target: fetch for target, fetch in held.items() if isinstance(fetch(module), torch.Tensor)}
+    if not held:
+        return module.graph, None
+    graph = torch.fx.Graph()
+    inputs, copies = {target: graph.placeholder(target) for target in held}, {}
+    for node in module.graph.nodes:
+        copies[node] = inputs[node.target] if node.op == "get_attr" and node.target in inputs else graph.node_copy(node, copies.get)
+    return graph, lambda: [fetch(module) for fetch in held.values()]
+
+
 def check(graph, inputs):
     """Whether gradients are wanted. Raises Unusual for graphs whose meaning would be lost; others that can't be recorded show it then."""
     tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
