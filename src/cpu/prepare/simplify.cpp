@@ -4,12 +4,14 @@
 
 #include "cpu/convolution/convolution.h"
 #include "cpu/emit/element.h"
+#include "cpu/prepare/cancel_transposes.h"
 #include "cpu/prepare/channels_first.h"
 #include "cpu/prepare/channels_last.h"
 #include "cpu/prepare/empty.h"
 #include "cpu/fusion.h"
 #include "cpu/prepare/join_products.h"
 #include "cpu/prepare/move_reshapes.h"
+#include "cpu/prepare/narrow_integers.h"
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/quantised_operand.h"
 #include "cpu/prepare/ranges.h"
@@ -546,7 +548,9 @@ void simplify(ModuleOp module, bool tiles) {
   add_quantised_convolutions(rules);
   add_sinking_pads(rules);
   add_sinking_transposes(rules);
+  add_cancelling_transposes(rules);
   add_moving_reshapes(rules);
+  add_narrow_integers(rules);
   add_reductions(rules);
   add_windows(rules);
   FrozenRewritePatternSet frozen(std::move(rules));
