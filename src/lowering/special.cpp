@@ -28,7 +28,7 @@ Value half_exp(Builder& b, Value x) {
 }
 
 // By Horner's rule, the highest power's coefficient first.
-Value polynomial(Builder& b, Value x, std::initializer_list<double> coefficients) {
+Value polynomial(Builder& b, Value x, llvm::ArrayRef<double> coefficients) {
   Value sum;
   for (double c : coefficients) sum = sum ? b.add(b.mul(sum, x), c) : b.like(c, x);
   return sum;
@@ -41,17 +41,37 @@ Value sign_bit(Builder& b, Value x) {
   return negative(b, b.create<hlo::BitcastConvertOp>(mlir::RankedTensorType::get(shape_of(x), bits), x));
 }
 
-// Lanczos' approximation (g = 7, 9 terms) of the gamma function at z + 1: the sum, and the sum of its terms' derivatives. In f64.
-std::pair<Value, Value> lanczos(Builder& b, Value z) {
-  constexpr double kTerms[] = {676.520368121885098567009190444019, -1259.13921672240287047156078755283, 771.3234287776530788486528258894,    -176.61502916214059906584551354,
-                               12.507343278686904814458936853,     -0.13857109526572011689554707,     9.984369578019570859563e-6, 1.50563273514931155834e-7};
-  Value sum = b.like(0.99999999999980993227684700473478, z), slope = zero_like(b, z);
-  for (int i = 0; i < 8; ++i) {
-    Value at = b.add(z, i + 1), term = b.div(b.like(kTerms[i], z), at);
-    sum = b.add(sum, term), slope = b.sub(slope, b.div(term, at));
+// Lanczos' approximation (g = 7, 9 terms) of the gamma function at z + 1, in f64: its sum over one denominator, (z + 1) … (z + 8). Both have positive coefficients, so that nothing cancels.
+struct Lanczos {
+  static constexpr double kSum[] = {0.99999999999980993, 60.458333333341902, 1599.0425347220414, 24165.510665029473, 228235.21549971407, 1379496.2658786689, 5210869.0177608271, 11246929.484659922, 10619610.099075991};
+  static constexpr double kOver[] = {1, 36, 546, 4536, 22449, 67284, 118124, 109584, 40320};
+
+  // Beyond `most` the sum is 1 as far as its reader sees, and powers would overflow.
+  Lanczos(Builder& b, Value z, double most) : b(b), z(b.min(z, b.like(most, z))) {}
+  Value sum() { return polynomial(b, z, kSum); }
+  Value over() { return polynomial(b, z, kOver); }
+  Value slope(llvm::ArrayRef<double> coefficients) {
+    llvm::SmallVector<double> derived;
+    for (auto [i, c] : llvm::enumerate(coefficients.drop_back())) derived.push_back(c * double(coefficients.size() - 1 - i));
+    return polynomial(b, z, derived);
   }
-  return {sum, slope};
+  Builder& b;
+  Value z;
+};
+
+// sin πp of |p| <= 1/2, by its series up to p^19: the rest is less than f64 tells apart.
+Value sine_of_pi(Builder& b, Value p) {
+  llvm::SmallVector<double> terms;
+  double term = M_PI;
+  for (int n = 1; n <= 19; n += 2) {
+    terms.insert(terms.begin(), term);
+    term *= -M_PI * M_PI / ((n + 1) * (n + 2));
+  }
+  return b.mul(polynomial(b, b.mul(p, p), terms), p);
 }
+// What is left of x beside the nearest whole number.
+Value beside_whole(Builder& b, Value x) { return b.sub(x, b.floor(b.add(x, 0.5))); }
+
 template <class F>
 Value in_f64(Builder& b, Value self, F f) {
   return elementwise(b, [&](Value x) { return b.convert(f(b.convert(x, b.ops.getF64Type())), element_of(x)); }, self);
@@ -61,23 +81,25 @@ Value in_f64(Builder& b, Value self, F f) {
 
 Value lgamma(Builder& b, Value self) {
   return in_f64(b, self, [&](Value x) {
-    // Below 1/2 by reflection: log(π / |sin πx|) - lgamma(1 - x).
+    // Below 1/2 by reflection: log(π / |sin πx|) - lgamma(1 - x). Either way it is one logarithm of a fraction beside that of t.
     Value reflected = b.compare(Direction::LT, x, b.like(0.5, x)), z = b.select(reflected, b.neg(x), b.sub(x, one(b, x))), t = b.add(z, 7.5);
-    Value y = b.add(b.sub(b.mul(b.add(z, 0.5), b.log(t)), t), b.add(b.log(lanczos(b, z).first), 0.5 * std::log(2 * M_PI)));
-    Value m = b.abs(x), part = b.sub(m, b.floor(m));
-    part = b.select(b.compare(Direction::GT, part, b.like(0.5, part)), b.sub(one(b, part), part), part);
-    Value mirrored = b.sub(b.sub(b.like(std::log(M_PI), x), b.log(b.create<hlo::SineOp>(b.mul(part, M_PI)))), y);
-    return b.select(is_infinite(b, x), b.like(kInfinity, x), b.select(reflected, mirrored, y));
+    Lanczos gamma(b, z, 1e30);
+    Value sum = gamma.sum(), over = gamma.over(), sine = sine_of_pi(b, beside_whole(b, b.abs(x)));
+    Value fraction = b.div(b.select(reflected, b.mul(over, std::sqrt(M_PI / 2)), b.mul(sum, std::sqrt(2 * M_PI))), b.select(reflected, b.mul(b.abs(sine), sum), over));
+    Value power = b.sub(b.mul(b.add(z, 0.5), b.log(t)), t);
+    return b.select(is_infinite(b, x), b.like(kInfinity, x), b.add(b.select(reflected, b.neg(power), power), b.log(fraction)));
   });
 }
 Value digamma(Builder& b, Value self) {
   return in_f64(b, self, [&](Value x) {
     Value reflected = b.compare(Direction::LT, x, b.like(0.5, x)), z = b.select(reflected, b.neg(x), b.sub(x, one(b, x))), t = b.add(z, 7.5);
-    auto [sum, slope] = lanczos(b, z);
-    Value y = b.sub(b.add(b.log(t), b.div(slope, sum)), b.div(b.like(7, t), t));
+    Lanczos gamma(b, z, 1e15);
+    Value sum = gamma.sum(), over = gamma.over();
+    Value slope = b.div(b.sub(b.mul(gamma.slope(Lanczos::kSum), over), b.mul(sum, gamma.slope(Lanczos::kOver))), b.mul(sum, over));
+    Value y = b.sub(b.add(b.log(t), slope), b.div(b.like(7, t), t));
     // π cot πx, whose period is taken off first.
-    Value near = b.mul(b.sub(x, b.floor(b.add(x, 0.5))), M_PI);
-    Value mirrored = b.sub(y, b.div(b.mul(b.create<hlo::CosineOp>(near), M_PI), b.create<hlo::SineOp>(near)));
+    Value near = beside_whole(b, x), cosine = sine_of_pi(b, b.sub(b.like(0.5, near), b.abs(near)));
+    Value mirrored = b.sub(y, b.div(b.mul(cosine, M_PI), sine_of_pi(b, near)));
     Value pole = b.select(b.compare(Direction::EQ, x, zero_like(b, x)), b.select(sign_bit(b, x), b.like(kInfinity, x), b.like(-kInfinity, x)),
                           b.like(std::numeric_limits<double>::quiet_NaN(), x));
     Value whole = b.logical_and(b.compare(Direction::LE, x, zero_like(b, x)), b.compare(Direction::EQ, x, b.floor(x)));
@@ -90,12 +112,17 @@ Value polygamma(Builder& b, int64_t n, Value self) {
   return in_f64(b, self, [&](Value x) {
     // Below 1/2 by reflection: (π / sin πx)² - trigamma(1 - x), the sine's period taken off first.
     Value reflected = b.compare(Direction::LT, x, b.like(0.5, x)), z = b.select(reflected, b.sub(one(b, x), x), x), sum = zero_like(b, x);
-    auto inverse_square = [&](Value v) { return b.div(one(b, v), b.mul(v, v)); };
-    for (int k = 0; k < 6; ++k, z = b.add(z, 1)) sum = b.add(sum, inverse_square(z));
-    Value square = inverse_square(z), series = b.add(b.add(b.mul(polynomial(b, square, {1.0 / 42, -1.0 / 30, 1.0 / 6}), square), b.div(b.like(0.5, z), z)), 1);
-    sum = b.add(sum, b.div(series, z));
-    Value sine = b.create<hlo::SineOp>(b.mul(b.sub(x, b.floor(b.add(x, 0.5))), M_PI));
-    return b.select(reflected, b.sub(b.mul(inverse_square(sine), M_PI * M_PI), sum), sum);
+    auto square = [&](Value v) { return b.mul(v, v); };
+    auto inverse = [&](Value v) { return b.div(one(b, v), v); };
+    Value at = b.min(z, b.like(1e150, z));  // farther out they are nothing beside 1 / z
+    for (int k = 0; k < 6; k += 2, at = b.add(at, 2)) {  // two by one division
+      Value next = b.add(at, 1), over = inverse(b.mul(at, next));
+      sum = b.add(sum, b.add(square(b.mul(next, over)), square(b.mul(at, over))));
+    }
+    Value w = inverse(b.add(z, 6)), v = square(w), series = b.add(b.add(b.mul(polynomial(b, v, {1.0 / 42, -1.0 / 30, 1.0 / 6}), v), b.mul(w, 0.5)), 1);
+    sum = b.add(sum, b.mul(series, w));
+    Value sine = sine_of_pi(b, beside_whole(b, x));
+    return b.select(reflected, b.sub(square(b.mul(inverse(sine), M_PI)), sum), sum);
   });
 }
 Value erfinv(Builder& b, Value self) {

@@ -223,9 +223,29 @@ IR emit_tanh(KernelEmitter& k, IR x) {
   return f.clamp(b.CreateFMul(c, b.CreateFDiv(p, q)), -1.0, 1.0);
 }
 
+namespace {
+
+// Cephes' (Moshier, Methods and Programs for Mathematical Functions, 1989): up to 1 a fraction of x², beyond it 1 - erfc as one under e^-x².
+IR emit_erf_of_f64(Float& f, IR x) {
+  auto& b = f.k.b;
+  IR size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), m = f.select(b.CreateFCmpOGT(size, f.constant(6.0)), f.constant(6.0), size), z = b.CreateFMul(m, m);
+  IR near = b.CreateFMul(m, f.polynomial(z, {9.60497373987051638749, 90.0260197203842689217, 2232.00534594684319226, 7003.32514112805075473, 55592.3013010394962768}));
+  IR near_over = f.polynomial(z, {1, 33.5617141647503099647, 521.357949780152679795, 4594.32382970980127987, 22629.0000613890934246, 49267.3942608635921086});
+  IR far = f.polynomial(m, {2.46196981473530512524e-10, 0.564189564831068821977, 7.46321056442269912687, 48.6371970985681366614, 196.520832956077098242, 526.445194995477358631,
+                            934.528527171957607540, 1027.55188689515710272, 557.535335369399327526});
+  IR far_over = f.polynomial(m, {1, 13.2281951154744992508, 86.7072140885989742329, 354.937778887819891062, 975.708501743205489753, 1823.90916687909736289, 2246.33760818710981792,
+                                 1656.66309194161350182, 557.535340817727675546});
+  IR is_far = b.CreateFCmpOGT(m, f.constant(1.0));
+  far = b.CreateFMul(far, emit_exp(f.k, b.CreateFNeg(z)));
+  IR fraction = b.CreateFDiv(f.select(is_far, far, near), f.select(is_far, far_over, near_over));
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, f.select(is_far, b.CreateFSub(f.constant(1.0), fraction), fraction), x);
+}
+
+}  // namespace
+
 IR emit_erf(KernelEmitter& k, IR x) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("erf", x);
   Float f{k, x->getType()};
+  if (f.wide) return emit_erf_of_f64(f, x);
   auto& b = k.b;
   // Also one of Eigen's (generic_fast_erf_float of 3.4). From 3.6 on it may be an ULP or more above 1, which no error function is: what is left of 1 may be a logarithm's argument.
   IR c = f.clamp(x, -4.0, 4.0);
@@ -261,9 +281,12 @@ struct QuarterTurns {
 };
 QuarterTurns reduce_turns(Float& f, IR x) {
   auto& b = f.k.b;
-  IR shifter = f.constant(12582912.0), sum = f.fma(x, f.constant(0.6366197723675814), shifter), n = b.CreateFSub(sum, shifter);
-  // π/2 in three parts, all of one sign, so that -0 stays what it is; the first product is taken away without an error.
-  IR r = f.fma(n, -5.390302529957765e-15, f.exact_fma(n, f.constant(-7.549789415861596e-08), f.exact_fma(n, f.constant(-1.5707962512969971), x)));
+  IR shifter = f.constant(f.shifter), sum = f.fma(x, f.constant(0.63661977236758134308), shifter), n = b.CreateFSub(sum, shifter);
+  // π/2 in three parts, all of one sign, so that -0 stays what it is; the first product is taken away without an error. Those of f64 (fdlibm's) have 33 bits each but the last, so
+  // that products with n below 2^20 are exact.
+  auto less = [&](IR from, double part) { return f.wide ? f.fma(n, -part, from) : f.exact_fma(n, f.constant(-part), from); };
+  IR r = f.wide ? f.fma(n, -2.02226624879595063154e-21, less(less(x, 1.57079632673412561417), 6.07710050630396597660e-11))
+                : f.fma(n, -5.390302529957765e-15, less(less(x, 1.5707962512969971), 7.549789415861596e-08));
   return {b.CreateBitCast(sum, f.ints()), r};
 }
 // Farther out n is no longer exact: rare enough for a call.
@@ -274,17 +297,21 @@ IR unless_far(KernelEmitter& k, IR x, IR result, llvm::StringRef libm) {
 
 // One of two polynomials in r, with the sign that n says.
 IR emit_sine_from(KernelEmitter& k, IR x, int quarter, llvm::StringRef libm) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm(libm, x);
   Float f{k, x->getType()};
   auto& b = k.b;
   auto [count, r] = reduce_turns(f, x);
   IR square = b.CreateFMul(r, r);
-  IR sine = f.fma(b.CreateFMul(square, r), f.polynomial(square, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}), r);
-  IR cosine = f.polynomial(square, {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2});
+  IR sine = f.wide ? f.polynomial(square, {1.58969099521155010221e-10, -2.50507602534068634195e-8, 2.75573137070700676789e-6, -1.98412698298579493134e-4, 8.33333333332248946124e-3,
+                                           -1.66666666666666324348e-1})
+                   : f.polynomial(square, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1});
+  sine = f.fma(b.CreateFMul(square, r), sine, r);
+  IR cosine = f.wide ? f.polynomial(square, {-1.13596475577881948265e-11, 2.08757232129817482790e-9, -2.75573143513906633035e-7, 2.48015872894767294178e-5, -1.38888888888741095749e-3,
+                                             4.16666666666666019037e-2})
+                     : f.polynomial(square, {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2});
   cosine = f.fma(b.CreateFMul(square, square), cosine, f.fma(square, -0.5, f.constant(1.0)));
   IR which = b.CreateAdd(count, f.integer(quarter));
   IR odd = b.CreateICmpNE(b.CreateAnd(which, f.integer(1)), f.integer(0));
-  IR sign = b.CreateShl(b.CreateAnd(which, f.integer(2)), f.integer(30));
+  IR sign = b.CreateShl(b.CreateAnd(which, f.integer(2)), f.integer(f.wide ? 62 : 30));
   IR result = b.CreateBitCast(b.CreateXor(b.CreateBitCast(f.select(odd, cosine, sine), f.ints()), sign), f.type);
   if (quarter == 0) result = f.select(b.CreateFCmpOEQ(x, f.constant(0.0)), x, result);  // also -0
   return unless_far(k, x, result, libm);
@@ -296,20 +323,42 @@ IR emit_sine(KernelEmitter& k, IR x) { return emit_sine_from(k, x, 0, "sin"); }
 IR emit_cosine(KernelEmitter& k, IR x) { return emit_sine_from(k, x, 1, "cos"); }
 
 IR emit_tangent(KernelEmitter& k, IR x) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("tan", x);
   Float f{k, x->getType()};
   auto& b = k.b;
   auto [count, r] = reduce_turns(f, x);
   IR square = b.CreateFMul(r, r);
-  IR p = f.polynomial(square, {0.010200507938861847, 0.0017146941972896457, 0.025323517620563507, 0.05315621942281723, 0.13341934978961945, 0.33333033323287964});
+  // Of f64 Cephes' fraction.
+  IR p = f.wide ? b.CreateFDiv(f.polynomial(square, {-13093.6939181383734205, 1153516.64838587416140, -17956525.1976484877988}),
+                               f.polynomial(square, {1, 13681.2963470692954678, -1320892.34440210967447, 25008380.1823357915839, -53869575.5929454629881}))
+                : f.polynomial(square, {0.010200507938861847, 0.0017146941972896457, 0.025323517620563507, 0.05315621942281723, 0.13341934978961945, 0.33333033323287964});
   IR tangent = f.fma(b.CreateFMul(p, square), r, r);
   // A quarter turn on, it is -1 / tan.
   IR odd = b.CreateICmpNE(b.CreateAnd(count, f.integer(1)), f.integer(0));
   return unless_far(k, x, b.CreateFDiv(f.select(odd, f.constant(-1.0), tangent), f.select(odd, tangent, f.constant(1.0))), "tan");
 }
 
+namespace {
+
+// The arc tangent of what lies between 0 and 1: of f64 Cephes' fraction, around an eighth of a turn for the larger ones.
+IR angle_of(Float& f, IR ratio) {
+  auto& b = f.k.b;
+  if (!f.wide) {
+    IR square = b.CreateFMul(ratio, ratio);
+    IR p = f.polynomial(square, {0.00293622980825603, -0.016432788223028183, 0.043322738260030746, -0.07562185823917389, 0.10671039670705795, -0.14212459325790405,
+                                 0.19993968307971954, -0.3333316147327423});
+    return f.fma(b.CreateFMul(p, square), ratio, ratio);
+  }
+  IR one = f.constant(1.0), large = b.CreateFCmpOGT(ratio, f.constant(0.66));
+  IR u = f.select(large, b.CreateFDiv(b.CreateFSub(ratio, one), b.CreateFAdd(ratio, one)), ratio), square = b.CreateFMul(u, u);
+  IR p = b.CreateFDiv(f.polynomial(square, {-0.875060860003190412279, -16.1575371873336507664, -75.0085579231470466734, -122.886668449013617341, -64.8502190494202537177}),
+                      f.polynomial(square, {1, 24.8584649014230629796, 165.027009831698854205, 432.881060491290266895, 485.390399635913696487, 194.550657148261396443}));
+  IR angle = f.fma(b.CreateFMul(p, square), u, u);
+  return f.select(large, b.CreateFAdd(f.constant(0.78539816339744830962), b.CreateFAdd(angle, f.constant(3.06161699786838301793e-17))), angle);
+}
+
+}  // namespace
+
 IR emit_atan2(KernelEmitter& k, IR y, IR x) {
-  if (!x->getType()->getScalarType()->isFloatTy()) return k.call_libm("atan2", {y, x});
   Float f{k, x->getType()};
   auto& b = k.b;
   auto bits = [&](IR v) { return b.CreateBitCast(v, f.ints()); };
@@ -319,15 +368,12 @@ IR emit_atan2(KernelEmitter& k, IR y, IR x) {
   // Both 0 or both infinite: a ratio of 0 or 1, not of nothing.
   IR ratio = f.select(b.CreateFCmpOEQ(larger, f.constant(0.0)), larger, f.select(b.CreateFCmpOEQ(smaller, larger), f.constant(1.0), b.CreateFDiv(smaller, larger)));
   ratio = f.select(b.CreateFCmpUNO(x, y), f.constant(std::numeric_limits<double>::quiet_NaN()), ratio);
-  IR square = b.CreateFMul(ratio, ratio);
-  IR p = f.polynomial(square, {0.00293622980825603, -0.016432788223028183, 0.043322738260030746, -0.07562185823917389, 0.10671039670705795, -0.14212459325790405,
-                               0.19993968307971954, -0.3333316147327423});
-  IR angle = f.fma(b.CreateFMul(p, square), ratio, ratio);
+  IR angle = angle_of(f, ratio);
   // 0, π/2 or π, plus or minus the angle; what these have lost is added to the angle first.
   IR left = b.CreateICmpSLT(bits(x), f.integer(0));
   angle = f.select(b.CreateXor(steep, left), b.CreateFNeg(angle), angle);
   auto base = [&](double half) { return f.select(steep, f.constant(half), f.select(left, f.constant(2 * half), f.constant(0.0))); };
-  angle = b.CreateFAdd(base(1.5707963705062866), b.CreateFAdd(base(-4.371139000186241e-08), angle));
+  angle = b.CreateFAdd(base(f.wide ? 1.57079632679489661923 : 1.5707963705062866), b.CreateFAdd(base(f.wide ? 6.123233995736766e-17 : -4.371139000186241e-08), angle));
   return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, angle, y);
 }
 
