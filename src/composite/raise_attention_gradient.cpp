@@ -1,4 +1,5 @@
-// The gradient of attention: two products behind the gradient of its softmax, one behind the softmax itself, one in front. Which product is whose gradient is what it computes.
+// The gradient of attention: two products behind the gradient of its softmax, one behind the softmax itself, one in front. Which product is whose gradient is what it computes. The gradient of the
+// softmax itself, summed up, is that of a mask that is added.
 #include <cmath>
 
 #include "composite/emit.h"
@@ -52,7 +53,9 @@ class AttentionGradient {
   std::string find_gradient();
   bool is_at(const View& view, const Wanted& wanted);
   bool find(Wanted& wanted, ArrayRef<Value> candidates);
-  SmallVector<Value> behind(Value from) const;
+  SmallVector<Value> behind(Value from, bool product) const;
+  void find_mask_gradient();
+  DenseSet<Operation*> region() const;
   std::string check_closed();
   DenseSet<Value> sources() const;
   void leave_out_hidden_queries(CompositeOp made);
@@ -63,7 +66,7 @@ class AttentionGradient {
   int64_t batches_, heads_, positions_, keys_, groups_, width_, value_width_;
   bool narrow_;
   View g_;
-  std::array<Wanted, 3> wanted_;
+  SmallVector<Wanted, 4> wanted_;  // of queries, keys, values and, if somebody reads it, the mask
 };
 
 // The ways to see a value in these sizes: each dimension one of them, or else some merged or split.
@@ -194,9 +197,8 @@ bool AttentionGradient::is_at(const View& view, const Wanted& wanted) {
   Sampler s(67);
   set_operands(s, g_.value);
   set_weights(s);
-  int64_t heads = wanted.sizes[1];
-  for (int64_t b : some(batches_))
-    for (int64_t h : some(heads))
+  for (int64_t b : some(wanted.sizes[0]))
+    for (int64_t h : some(wanted.sizes[1]))
       for (int64_t i : some(wanted.sizes[2])) {
         int64_t d = (h + 2 * i + 1) % wanted.sizes[3];  // not the diagonal, which a transpose shares
         double found = s.get(view.value, view.element({b, h, i, d})), expected = wanted.formula(s, {b, h, i, d});
@@ -205,22 +207,22 @@ bool AttentionGradient::is_at(const View& view, const Wanted& wanted) {
   return true;
 }
 
-// Values that may be results: one product behind `from`, and what only arranges it, scales it or sums up heads.
-SmallVector<Value> AttentionGradient::behind(Value from) const {
+// Values that may be results: one product behind `from`, or none, and what only arranges it, scales it or sums up heads.
+SmallVector<Value> AttentionGradient::behind(Value from, bool product) const {
   SmallVector<Value> found;
-  SmallVector<std::pair<Value, bool>> work{{from, false}};
+  SmallVector<std::pair<Value, bool>> work{{from, !product}};
   DenseSet<Value> seen;
   while (!work.empty() && seen.size() < 64) {
     auto [v, multiplied] = work.pop_back_val();
     for (Operation* user : v.getUsers()) {
       if (user->getBlock() != &program_.block || user->getNumResults() != 1 || !is_float(user->getResult(0)) || seen.contains(user->getResult(0))) continue;
-      bool product = isa<DotGeneralOp>(user), scaled = isa<MulOp, DivOp>(user) && llvm::any_of(user->getOperands(), [](Value u) { return constant_number(u).has_value(); });
+      bool multiplies = isa<DotGeneralOp>(user), scaled = isa<MulOp, DivOp>(user) && llvm::any_of(user->getOperands(), [](Value u) { return constant_number(u).has_value(); });
       bool summed = isa<ReduceOp>(user) && user->getNumOperands() == 2;
-      if (!(product && !multiplied) && !(summed && multiplied) && !(isa<SelectOp>(user) && !multiplied) && !is_layout(user) && !isa<ConvertOp, NegOp>(user) && !scaled) continue;
+      if (!(multiplies && !multiplied) && !(summed && multiplied) && !(isa<SelectOp>(user) && !multiplied) && !is_layout(user) && !isa<ConvertOp, NegOp>(user) && !scaled) continue;
       Value next = user->getResult(0);
       seen.insert(next);
-      if (multiplied || product) found.push_back(next);
-      work.push_back({next, multiplied || product});
+      if (multiplied || multiplies) found.push_back(next);
+      work.push_back({next, multiplied || multiplies});
     }
   }
   llvm::sort(found, [&](Value a, Value b) { return program_.position(a) < program_.position(b); });
@@ -250,6 +252,7 @@ std::string AttentionGradient::understand() {
       return sum * factor;
     };
   };
+  wanted_.resize(3);
   wanted_[0] = {"the queries", {batches_, heads_, positions_, width_}, [=, this](Sampler& s, const Place& at) {
     double sum = 0;
     for (int64_t j = 0; j < keys_; ++j) sum += s.get(d_scores, in_softmax(at[0] * heads_ + at[1], at[2], j)) * operand(s, 1, {at[0], at[1] / groups_, j, at[3]});
@@ -257,10 +260,43 @@ std::string AttentionGradient::understand() {
   }, {}};
   wanted_[1] = {"the keys", {batches_, own, keys_, width_}, of_keys(d_scores, [this](Sampler& s, const Place& at) { return operand(s, 0, at); }, a_.scale), {}};
   wanted_[2] = {"the values", {batches_, own, keys_, value_width_}, of_keys(softmax(), [this](Sampler& s, const Place& at) { return s.get(g_.value, g_.element(at)); }, 1), {}};
-  auto of_scores = behind(d_scores), of_weights = behind(softmax());
+  auto of_scores = behind(d_scores, true), of_weights = behind(softmax(), true);
   for (Wanted& w : wanted_)
     if (!find(w, &w == &wanted_[2] ? of_weights : of_scores)) return std::string("there is no gradient of ") + w.name;
+  find_mask_gradient();
   return check_closed();
+}
+
+// What reads the gradient of the scores beside the products: a bias is learnt, summed up where it is repeated.
+void AttentionGradient::find_mask_gradient() {
+  if (a_.operands.size() < 4 || a_.bits_keep) return;
+  Value d_scores = gradient_->getResult(0);
+  Place full{batches_, heads_, positions_, keys_};
+  SmallVector<int64_t> sizes = a_.operands[3].sizes;
+  Wanted mask{"the mask", sizes, [=, this](Sampler& s, const Place& at) {
+    double sum = 0;
+    Place first = at, end;
+    for (size_t d = 0; d < 4; ++d) end[d] = sizes[d] == full[d] ? at[d] + 1 : full[d];
+    for (int64_t b = first[0]; b < end[0]; ++b)
+      for (int64_t h = first[1]; h < end[1]; ++h)
+        for (int64_t i = first[2]; i < end[2]; ++i)
+          for (int64_t j = first[3]; j < end[3]; ++j) sum += s.get(d_scores, in_softmax(b * heads_ + h, i, j));
+    return sum;
+  }, {}};
+  SmallVector<Value> candidates{d_scores};
+  llvm::append_range(candidates, behind(d_scores, false));
+  if (!find(mask, candidates)) return;
+  auto inside = region();
+  if (llvm::any_of(mask.found.value.getUsers(), [&](Operation* user) { return !inside.contains(user); })) wanted_.push_back(mask);
+}
+
+// What computes the results.
+DenseSet<Operation*> AttentionGradient::region() const {
+  DenseSet<Value> stop = sources();
+  DenseSet<Operation*> found;
+  for (const Wanted& w : wanted_)
+    for (Operation* op : operations_between(stop, w.found.value)) found.insert(op);
+  return found;
 }
 
 DenseSet<Value> AttentionGradient::sources() const {
@@ -274,19 +310,15 @@ DenseSet<Value> AttentionGradient::sources() const {
 // Whether the results are computed from the operands alone.
 std::string AttentionGradient::check_closed() {
   DenseSet<Value> stop = sources();
-  for (const Wanted& w : wanted_)
-    for (Operation* op : operations_between(stop, w.found.value))
-      for (Value v : op->getOperands())
-        if (isa<BlockArgument>(v) && !stop.contains(v)) return "it is computed from something besides";
+  for (Operation* op : region())
+    for (Value v : op->getOperands())
+      if (isa<BlockArgument>(v) && !stop.contains(v)) return "it is computed from something besides";
   return "";
 }
 
 void AttentionGradient::outline(RaiseReport& report) {
   OpBuilder b(program_.module.getContext());
-  DenseSet<Value> stop = sources();
-  DenseSet<Operation*> region;
-  for (const Wanted& w : wanted_)
-    for (Operation* op : operations_between(stop, w.found.value)) region.insert(op);
+  DenseSet<Operation*> region = this->region();
   // The forward's operands: what reads their source reads them through the view's reverse.
   for (auto [k, view] : llvm::enumerate(a_.operands)) {
     Value made = a_.op->getOperand(unsigned(k)), source = view.value;

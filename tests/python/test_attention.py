@@ -167,6 +167,25 @@ def test_gradient_of_the_mask(blocks, mask, dtype, heads, dropout):
             torch.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize("sizes", [(1, 4, 17, 19), (2, 1, 1, 19), (2, 4, 17, 19), (17, 19)], ids=str)
+def test_gradient_of_a_bias_that_is_added_by_hand(sizes):
+    """T5's and Swin's positions are learnt: what sums up the gradient of the scores is one more result of attention's gradient."""
+    tensors = [torch.randn(2, 4, n, 16) for n in (17, 19, 19)] + [torch.randn(sizes)]
+    g = torch.randn(2, 4, 17, 16)
+
+    def gradients(device):
+        q, k, v, bias = leaves = [t.to(device).requires_grad_() for t in tensors]
+        out = (q @ k.transpose(-1, -2) * 0.25 + bias).softmax(-1) @ v
+        return [t.cpu() for t in (out.detach(), *torch.autograd.grad(out, leaves, g.to(device)))]
+
+    with torch_cresset.profile() as profile, torch_cresset.step():
+        ours = gradients("cresset")
+    kernels = [row.kernel.split()[0] for row in profile]
+    assert kernels.count("attention_gradient") == 1 and "dot" not in kernels
+    for a, b in zip(ours, gradients("cpu"), strict=True):
+        torch.testing.assert_close(a, b)
+
+
 @pytest.mark.parametrize("mask", ["first keys", "window", "last keys"])
 @pytest.mark.parametrize("length", [1, 6, 300])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

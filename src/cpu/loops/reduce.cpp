@@ -19,7 +19,7 @@ class ReduceEmitter {
     if (op_.getInputs().size() == 1) simple_ = simple_reducer(op_.getBody().front());
     int64_t last = input_.getRank() - 1, lanes = k_.target.lanes;
     along_output_ = simple_ && !kept_.empty() && kept_.back() == last && input_.getDimSize(last) >= lanes;
-    along_input_ = simple_ && !along_output_ && !reduced_.empty() && reduced_.back() == last && input_.getDimSize(last) % lanes == 0;
+    along_input_ = simple_ && !along_output_ && !reduced_.empty() && reduced_.back() == last && input_.getDimSize(last) >= lanes;
     if (along_output_ || along_input_) lanes_ = int(lanes);
   }
 
@@ -70,12 +70,20 @@ class ReduceEmitter {
   // What the loops over this reduced dimension and those behind it make of the sums.
   IRs sums_from(size_t depth, Indices& at, IR column, ArrayRef<IR> sums) {
     if (depth == reduced_.size()) return next_sums(at, column, sums);
-    int64_t d = reduced_[depth];
+    int64_t d = reduced_[depth], size = input_.getDimSize(d);
     bool by_vectors = along_input_ && depth + 1 == reduced_.size();
-    return k_.loop(k_.i64(0), k_.i64(input_.getDimSize(d)), by_vectors ? lanes_ : 1, sums, [&](IR i, ArrayRef<IR> inner) {
+    int64_t rest = by_vectors ? size % lanes_ : 0;
+    IRs found = k_.loop(k_.i64(0), k_.i64(size - rest), by_vectors ? lanes_ : 1, sums, [&](IR i, ArrayRef<IR> inner) {
       at[d] = {i, by_vectors ? 1 : 0, by_vectors ? lanes_ : 1};
       return sums_from(depth + 1, at, column, inner);
     });
+    if (!by_vectors || (rest == 0 && !k_.any_size)) return found;
+    at[d] = {k_.i64(size - lanes_), 1, 1};  // the last vector begins earlier: its first elements have been taken
+    auto* lane = k_.vector(k_.b.getInt64Ty(), lanes_);
+    IR is_new = k_.b.CreateICmpSGE(k_.b.CreateStepVector(lane), k_.splat(k_.i64(lanes_ - rest), lanes_));
+    auto e = c_.elements(lanes_);
+    IR last = k_.b.CreateSelect(is_new, e.emit(op_.getInputs()[0], at), neutral(k_, simple_, found[0]->getType()));
+    return {e.compute(simple_, {found[0], last})};
   }
   IRs next_sums(Indices& at, IR column, ArrayRef<IR> sums) {
     auto e = c_.elements(lanes_);

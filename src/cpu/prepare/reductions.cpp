@@ -75,8 +75,8 @@ Value split_full_reduction(ReduceOp op, PatternRewriter& r) {
   if (moved)
     while (elements / row < kLeastRows && row / type.getDimSize(first) >= kShortestMoved) row /= type.getDimSize(first++);
   if (elements / row < (moved ? kLeastMovedRows : kLeastRows)) {
-    const int64_t part = largest_divisor(elements, kLongestPart);
-    if (part >= kShortestRow && elements / part >= kLeastRows) from = reshaped(from, {elements / part, part}, r), first = 1;
+    const int64_t part = largest_divisor(elements, std::min(kLongestPart, elements / kLeastRows));
+    if (part >= kShortestRow) from = reshaped(from, {elements / part, part}, r), first = 1;
     else if (row == elements) return {};
   }
   Value parts = reduce_again(op, r, from, llvm::to_vector(llvm::seq<int64_t>(first, shaped(from).getRank())));
@@ -128,6 +128,18 @@ Value widen_columns(ReduceOp op, PatternRewriter& r) {
   return reshaped(sums, shaped(op.getResult(0)).getShape(), r);
 }
 
+// Columns that are too few for a vector, beside others that are kept: as one dimension, if the order of memory is theirs.
+Value join_columns(ReduceOp op, PatternRewriter& r) {
+  constexpr int64_t kEnoughColumns = 16;
+  auto shape = shaped(op.getInputs()[0]).getShape();
+  if (!begins_neutral(op) || op.getDimensions().empty() || !takes_any_shape(op.getInputs()[0]) || reads_moved(op.getInputs()[0])) return {};
+  const int64_t last = *llvm::max_element(op.getDimensions()), behind = int64_t(shape.size()) - 1 - last;
+  if (behind < 2 || shape.back() >= kEnoughColumns || product(shape.drop_front(last + 1)) < kEnoughColumns) return {};
+  SmallVector<int64_t> joined(shape.take_front(last + 1));
+  joined.push_back(product(shape.drop_front(last + 1)));
+  return reshaped(reduce_again(op, r, reshaped(op.getInputs()[0], joined, r), op.getDimensions()), shaped(op.getResult(0)).getShape(), r);
+}
+
 }  // namespace
 
 void add_reductions(RewritePatternSet& rules) {
@@ -135,6 +147,7 @@ void add_reductions(RewritePatternSet& rules) {
   add_rule(rules, split_full_reduction);
   add_rule(rules, split_leading_reduction);
   add_rule(rules, widen_columns);
+  add_rule(rules, join_columns);
 }
 
 }  // namespace cresset::cpu
