@@ -27,7 +27,19 @@ extern "C" void cresset_stable_sort(int64_t* order, int64_t n, int64_t wanted, b
 
 /// Sorts numbers by their upper halves (the lower ones are in order already); only the first `wanted` need be right. `spare` is as long.
 extern "C" void cresset_sort_keys(uint64_t* keys, int64_t n, int64_t wanted, uint64_t* spare) {
-  if (wanted * 4 < n) {  // most are compared with the last of those that are wanted, and left out
+  constexpr int64_t kFew = 64;
+  if (wanted * 4 < n && wanted <= kFew) {  // those so far in order: most others are compared with the last of them only
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n && wanted; ++i) {
+      const uint64_t key = keys[i];
+      if (kept == wanted && key >= keys[wanted - 1]) continue;
+      int64_t place = kept < wanted ? kept++ : wanted - 1;
+      for (; place > 0 && keys[place - 1] > key; --place) keys[place] = keys[place - 1];
+      keys[place] = key;
+    }
+    return;
+  }
+  if (wanted * 4 < n) {  // likewise, of several at a time
     uint64_t last = ~uint64_t(0);
     int64_t kept = 0, room = 4 * wanted + 64;
     for (int64_t i = 0; i < n && wanted; ++i) {
