@@ -1,7 +1,7 @@
 """Graphs of Dynamo's that are recorded as the device records a user's model: forward and, in training, gradients by autograd itself, which a program each is made of.
 
 That takes a hundredth of the time that AOTAutograd's tracing takes. Inputs that a graph writes to (batch norm's running statistics) are written in place. What it can't do
-raises Unusual, and AOTAutograd traces the graph: graphs that return parts of inputs in training, that write to what has gradients or shares memory, or write what has gradients, that hold modules,
+raises Unusual, and AOTAutograd traces the graph: graphs that return parts of inputs in training, that write to what has gradients and return such, or to what shares memory, or write what has gradients, that hold modules,
 higher-order operators or functorch's transforms, or operators that are not lowered.
 """
 
@@ -240,13 +240,14 @@ class Recorder:
                 raise Unusual("results are parts of one another or of an input")
             else:
                 program = with_gradients(None if torch.is_autocast_enabled("cpu") else again, given, outputs)
-            _check_written(program, tensors)
+            _check_written(program, tensors, any(v.requires_grad for v in outputs))
             return program, results
 
 
-def _check_written(program, tensors):
-    for i in program.written():
-        if tensors[i].requires_grad and torch.is_grad_enabled():
-            raise Unusual("it changes an input that has gradients")
+def _check_written(program, tensors, differentiable):
+    """Of an input with gradients only torch.no_grad() let the recording change anything: a weight's average, an optimizer's step. If the results have gradients too, what these need of it is
+    AOTAutograd's to say."""
+    if differentiable and any(tensors[i].requires_grad for i in program.written()):
+        raise Unusual("it changes an input that has gradients")
     if not program.takes(tensors):
         raise Unusual("it changes an input that shares memory with another")

@@ -79,3 +79,48 @@ def test_a_compiled_step_does_not_keep_a_dead_optimizer_s_tensors():
     del optimizer
     gc.collect()
     assert not any(ref() is not None for ref in states)
+
+
+def test_weights_are_averaged_where_they_lie():
+    torch._dynamo.reset()
+    models, averages = [model_of(), model_of()], [model_of(1), model_of(1)]
+
+    def average(mean, model):
+        with torch.no_grad():
+            for p, q in zip(mean.parameters(), model.parameters()):
+                p.lerp_(q, 0.1)
+
+    compiled = torch.compile(average, backend="cresset")
+    before = [p.data_ptr() for p in averages[1].parameters()]
+    for _ in range(3):
+        average(averages[0], models[0])
+        compiled(averages[1], models[1])
+    assert before == [p.data_ptr() for p in averages[1].parameters()]
+    for expected, actual in zip(averages[0].parameters(), averages[1].parameters(), strict=True):
+        torch.testing.assert_close(actual, expected)
+        assert actual.requires_grad and actual.is_leaf
+    assert not torch_cresset.counters().get("cresset.aot_autograd", 0)
+
+
+def test_what_is_changed_between_forward_and_backward_is_an_error():
+    torch._dynamo.reset()
+    model = model_of()
+
+    @torch.compile(backend="cresset")
+    @torch.no_grad()
+    def decay():
+        for p in model.parameters():
+            p.mul_(0.5)
+
+    loss = model(torch.randn(5, 8)).sum()
+    decay()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_a_leaf_with_gradients_is_not_changed_in_grad_mode():
+    torch._dynamo.reset()
+    weight = torch.ones(4, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        torch.compile(lambda w: w.mul_(2), backend="cresset")(weight)
+    assert torch.equal(weight, torch.ones(4))
