@@ -22,7 +22,8 @@ class Executable:
     """What torch_cresset.load() returns. A call takes what the exported function took, tensors on the CPU of its dtypes and of sizes that its dynamic_shapes allow, and returns what it returned, without gradients.
 
     The first call of each combination of sizes records and compiles, or finds in the kernel cache. Raises as torch.export's own module does if arguments are of another structure, type or size (ValueError,
-    RuntimeError), and says which one. An operator that is not lowered runs eagerly, counted and named in a warning. Threads may call it at the same time; they take turns.
+    RuntimeError), and says which one. An operator that is not lowered runs eagerly, counted and named in a warning. Threads may call it at the same time: they run beside each other
+    as long as there are processors for all of their teams (torch.set_num_threads(1): one each), and else take turns.
     """
 
     def __init__(self, program):

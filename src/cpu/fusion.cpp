@@ -43,6 +43,17 @@ bool has_expensive_part(Operation* op, int depth = 0) {
   return is_expensive(op) || llvm::any_of(op->getOperands(), [&](Value v) { return has_expensive_part(v.getDefiningOp(), depth + 1); });
 }
 
+// Whether so many operations are on the way to `op`, at as many elements, that a buffer had better hold what many read.
+bool has_many_parts(Operation* op) {
+  constexpr size_t kMany = 8;
+  llvm::SmallSetVector<Operation*, kMany> parts;
+  auto add = [&](Operation* part) { if (part && is_elementwise(part) && parts.size() < kMany) parts.insert(part); };
+  add(op);
+  for (size_t i = 0; i < parts.size(); ++i)
+    for (Value v : parts[i]->getOperands()) add(v.getDefiningOp());
+  return parts.size() == kMany;
+}
+
 // Whether neighbours are read from where they are none, which is worth a copy that is read often.
 bool reads_transposed(Operation* op) { return is_elementwise(op) && llvm::any_of(op->getOperands(), [](Value v) { return v.getDefiningOp<TransposeOp>(); }); }
 
@@ -185,7 +196,7 @@ class Fuser {
       bool transposed = llvm::any_of(uses, [](const Use& u) { return isa<TransposeOp>(u.user); }), repeated = !is_aligned_reader(*first, uses) || (isa<PadOp>(op) && transposed);
       // A channel's scale, say, or its weights, which all of its positions share.
       int64_t readers = product(first->shape) / std::max<int64_t>(shaped(op->getResult(0)).getNumElements(), 1);
-      bool shared = (readers >= 32 && has_expensive_part(op)) || (readers >= 4 && reads_transposed(op)) || is_gathered_often(op, *first, uses);
+      bool shared = (readers >= 32 && has_expensive_part(op)) || (readers >= 8 && has_many_parts(op)) || (readers >= 4 && reads_transposed(op)) || is_gathered_often(op, *first, uses);
       if (alone && !shared && !(repeated && is_expensive(op)) && !is_epilogue_before_moves(op) && !(transposed && reads_windows(op)) && inline_depth(op, *first) < 24 && evaluations(uses) <= kMostEvaluations) {
         evaluations_[op] = evaluations(uses);
         return join(op, *first, Fusion::Inline);

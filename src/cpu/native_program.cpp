@@ -39,7 +39,7 @@ void NativeProgram::add_launch(const NativeKernel& native, ArrayRef<Value> buffe
 
 void NativeProgram::add_foreign(ForeignCall call, ArrayRef<Value> buffers, const BufferPlan& plan) {
   if (call.is_ours) parallel_cost_ = Kernel::kTogetherCost;  // as often as it goes round
-  foreign_.push_back(std::make_unique<ForeignCall>(std::move(call)));
+  foreign_.push_back(std::make_shared<ForeignCall>(std::move(call)));
   launches_.push_back({nullptr, 1, 0, 0, table_.size(), 0, foreign_.back().get()});
   add_buffers(buffers, plan);
 }
@@ -67,7 +67,10 @@ void NativeProgram::place_temporaries(Arena& arena) {
   if (arena.data() != arena_seen_ || is_guarded())
     for (auto& [at, offset, bytes] : arena_slots_) table_[at] = arena.at(offset, bytes);
   arena_seen_ = arena.data();
-  if (kept_slots_.empty() || kept_) return;
+  if (!kept_slots_.empty() && !kept_) place_kept();
+}
+
+void NativeProgram::place_kept() {
   kept_ = Buffer::allocate(kept_bytes);
   for (auto& [at, offset] : kept_slots_) table_[at] = static_cast<char*>(kept_->data()) + offset;
 }
@@ -90,7 +93,18 @@ bool NativeProgram::Weights::are_same(void* const* all) {
 
 size_t NativeProgram::first_launch(void* const* inputs) {
   look_at_packed(inputs);
-  return keeps() && of_kept_.are_same(inputs) ? kept_launches_ : 0;
+  if (keeps() && of_kept_.are_same(inputs)) return kept_launches_;
+  if (kept_ && kept_.use_count() > 1) place_kept();
+  return 0;
+}
+
+// Once nothing of what is kept has still to be made: then both read the same.
+std::unique_ptr<Program> NativeProgram::twin() const {
+  const bool packs = !packed_slots_.empty() && packed_state_ != PackedWeight::Complete;
+  if (!foreign_.empty() || packs || (kept_launches_ && !kept_)) return nullptr;
+  std::unique_ptr<NativeProgram> other(new NativeProgram(*this));
+  other->arena_seen_ = nullptr;
+  return other;
 }
 
 void NativeProgram::look_at_packed(void* const* inputs) {
@@ -111,7 +125,7 @@ void NativeProgram::end_run() {
 
 void NativeProgram::set_packed(PackedWeight::State state) {
   packed_state_ = state;
-  if (state != PackedWeight::Elsewhere && !packed_) packed_ = Buffer::allocate(packed_bytes_);
+  if (state == PackedWeight::Made && (!packed_ || packed_.use_count() > 1)) packed_ = Buffer::allocate(packed_bytes_);
   for (auto [at, offset] : packed_slots_) {
     table_[at] = const_cast<int64_t*>(kNothingPacked);
     if (state == PackedWeight::Elsewhere) continue;

@@ -40,6 +40,7 @@ struct Launch {
 class NativeProgram final : public Program {
  public:
   void run(void* const* inputs, void* const* outputs) override;
+  std::unique_ptr<Program> twin() const override;
   void begin_loop() override;
   std::unique_ptr<EarlyRun> begin(EarlyInputs& inputs) override;
 
@@ -70,6 +71,7 @@ class NativeProgram final : public Program {
   /// Where the buffers of a launch end in the table.
   size_t end_of_buffers(size_t launch) const { return launch + 1 < launches_.size() ? launches_[launch + 1].first : table_.size(); }
   void place_temporaries(Arena& arena);
+  void place_kept();
   /// The first launch that has to run: those whose results are kept need not while the weights are as they were.
   size_t first_launch(void* const* inputs);
   bool keeps() const { return kept_launches_ && !of_kept_.changes_often(); }
@@ -83,7 +85,7 @@ class NativeProgram final : public Program {
   static void copy(void* from, void* to, size_t bytes);
   void run(const Launch& launch, int64_t done);
 
-  std::vector<std::unique_ptr<ForeignCall>> foreign_;
+  std::vector<std::shared_ptr<ForeignCall>> foreign_;
   std::vector<Launch> launches_;
   std::vector<void*> table_;                                             // every launch's buffers, one after the other
   std::vector<std::pair<size_t, int64_t>> input_slots_, output_slots_;   // position in the table; number of the input or output
@@ -107,7 +109,7 @@ class NativeProgram final : public Program {
   size_t kept_launches_ = 0;              // at the beginning
   Weights of_kept_, of_packed_;           // that they read, that kernels pack
   std::vector<std::pair<size_t, int64_t>> kept_slots_;  // position in the table; offset in kept_
-  BufferPtr kept_;
+  BufferPtr kept_;  // as packed_, maybe a twin's too: who writes takes one of its own
   bool packed_has_changed_ = false;  // since the run before
   std::vector<std::pair<size_t, size_t>> packed_slots_;  // position in the table; offset in packed_
   size_t packed_bytes_ = 0;

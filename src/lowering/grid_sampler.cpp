@@ -1,4 +1,4 @@
-// Sampling of images at positions that are values: pixels are rows of channels, which each corner of a position's cell takes one of.
+// Sampling of images at positions that are values: of each corner of a position's cell one pixel is taken, in all channels.
 #include "generated/lowerings.h"
 
 namespace cresset::lowering::aten {
@@ -6,15 +6,15 @@ namespace {
 
 enum Padding { Zeros, Border, Reflection };
 
-// Positions along one dimension of the image, and how they grow with the grid's values.
+// Positions [images, positions] along one dimension of the image, and how they grow with the grid's values.
 struct Axis {
   int64_t size;
   Value position, slope;
 };
 
 Axis axis_of(Builder& b, Value grid, int64_t which, int64_t size, int64_t padding, bool align_corners) {
-  int64_t n = type_of(grid).getNumElements() / 2;
-  Value c = b.reshape(b.slice(grid, 3, which, which + 1), {n}), x, slope;
+  auto shape = shape_of(grid);
+  Value c = b.reshape(b.slice(grid, 3, which, which + 1), {shape[0], shape[1] * shape[2]}), x, slope;
   double scale = align_corners ? double(size - 1) / 2 : double(size) / 2;
   x = b.mul(b.add(c, 1), scale);
   if (!align_corners) x = b.add(x, -0.5);
@@ -38,20 +38,18 @@ Axis axis_of(Builder& b, Value grid, int64_t which, int64_t size, int64_t paddin
   return {size, x, slope};
 }
 
-// A pixel near each position: how much it counts, and how that grows along x and y.
+// A pixel of the image near each position: how much it counts, and how that grows along x and y.
 struct Corner {
-  Value row, inside, weight, along_x, along_y;
+  Value pixel, inside, weight, along_x, along_y;
 };
 
-std::vector<Corner> corners_of(Builder& b, const Axis& x, const Axis& y, int64_t batch, bool nearest) {
-  int64_t n = shape_of(x.position)[0];
-  mlir::Type i64 = b.ops.getI64Type();
-  Value image = b.mul(b.div(b.iota(0, {n}, i64), b.constant(c10::Scalar(std::max<int64_t>(n / std::max<int64_t>(batch, 1), 1)), i64, {n})), b.constant(c10::Scalar(x.size * y.size), i64, {n}));
+std::vector<Corner> corners_of(Builder& b, const Axis& x, const Axis& y, bool nearest) {
+  mlir::Type i32 = b.ops.getI32Type();
   auto corner = [&](Value px, Value py) {
     auto within = [&](Value p, int64_t size) { return b.logical_and(b.compare(Direction::GE, p, b.like(0, p)), b.compare(Direction::LE, p, b.like(double(size - 1), p))); };
-    auto whole = [&](Value p, int64_t size) { return b.convert(b.min(b.max(p, b.like(0, p)), b.like(double(size - 1), p)), i64); };
-    Value row = b.add(b.mul(whole(py, y.size), b.constant(c10::Scalar(x.size), i64, {n})), whole(px, x.size));
-    return Corner{b.add(image, row), b.logical_and(within(px, x.size), within(py, y.size)), {}, {}, {}};
+    auto whole = [&](Value p, int64_t size) { return b.convert(b.min(b.max(p, b.like(0, p)), b.like(double(size - 1), p)), i32); };
+    Value pixel = b.add(b.mul(whole(py, y.size), b.constant(c10::Scalar(x.size), i32, shape_of(py))), whole(px, x.size));
+    return Corner{pixel, b.logical_and(within(px, x.size), within(py, y.size)), {}, {}, {}};
   };
   if (nearest) {
     auto round = [&](Value p) -> Value { return b.create<hlo::RoundNearestEvenOp>(p); };
@@ -72,54 +70,79 @@ std::vector<Corner> corners_of(Builder& b, const Axis& x, const Axis& y, int64_t
   return corners;
 }
 
-// [n, c, h, w] as [n·h·w, c], and back.
-Value rows_of(Builder& b, Value v) {
+// [n, c, h, w] as [n, c, h·w]
+Value in_lines(Builder& b, Value v) {
   auto s = shape_of(v);
-  return b.reshape(b.transpose(b.upcast(v), {0, 2, 3, 1}), {s[0] * s[2] * s[3], s[1]});
+  return b.reshape(b.upcast(v), {s[0], s[1], s[2] * s[3]});
 }
-Value images_of(Builder& b, Value rows, llvm::ArrayRef<int64_t> s) { return b.transpose(b.reshape(rows, {s[0], s[2], s[3], s[1]}), {0, 3, 1, 2}); }
+// Of [images, positions] in each channel.
+Value in_channels(Builder& b, Value v, Value like) { return b.broadcast(v, shape_of(like), {0, 2}); }
 
-// Of rows that lie outside, zeros, whatever stands in the row that is taken for them.
-Value where_inside(Builder& b, const Corner& c, Value rows) { return b.select(b.broadcast(c.inside, shape_of(rows), {0}), rows, b.like(0, rows)); }
+// The corner's pixels of images in lines, some others where it lies outside.
+Value taken(Builder& b, Value images, const Corner& c) {
+  Dims shape(shape_of(images));
+  shape[2] = shape_of(c.pixel)[1];
+  auto numbers = hlo::GatherDimensionNumbersAttr::get(b.ops.getContext(), {1}, {2}, {0}, {0}, {2}, 2);
+  return b.create<hlo::GatherOp>(mlir::RankedTensorType::get(shape, element_of(images)), images, c.pixel, numbers, b.ops.getDenseI64ArrayAttr({1, shape[1], 1}), b.ops.getBoolAttr(false));
+}
+
+// The same for rows of channels, of the positions of all images.
+Value rows_of(Builder& b, Value images) {
+  auto s = shape_of(images);
+  return b.reshape(b.transpose(images, {0, 2, 1}), {s[0] * s[2], s[1]});
+}
+Value flat(Builder& b, Value v) { return b.reshape(v, {type_of(v).getNumElements()}); }
+Value in_rows(Builder& b, Value v, Value like) { return b.broadcast(flat(b, v), shape_of(like), {0}); }
+Value where_inside(Builder& b, const Corner& c, Value rows) { return b.select(in_rows(b, c.inside, rows), rows, b.like(0, rows)); }
+// The row of the corner's pixel among those of all images.
+Value row_of(Builder& b, const Corner& c, int64_t pixels) {
+  mlir::Type i64 = b.ops.getI64Type();
+  auto shape = shape_of(c.pixel);
+  Value image = b.mul(b.iota(0, shape, i64), b.constant(c10::Scalar(pixels), i64, shape));
+  return flat(b, b.add(image, b.convert(c.pixel, i64)));
+}
 
 struct Sampling {
   Axis x, y;
   std::vector<Corner> corners;
   Sampling(Builder& b, Value input, Value grid, int64_t interpolation, int64_t padding, bool align_corners)
       : x(axis_of(b, b.upcast(grid), 0, shape_of(input)[3], padding, align_corners)), y(axis_of(b, b.upcast(grid), 1, shape_of(input)[2], padding, align_corners)),
-        corners(corners_of(b, x, y, shape_of(input)[0], interpolation == 1)) {}
+        corners(corners_of(b, x, y, interpolation == 1)) {}
 };
 
 }  // namespace
 
 Value grid_sampler_2d(Builder& b, Value input, Value grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners) {
   Sampling s(b, input, grid, interpolation_mode, padding_mode, align_corners);
-  Value pixels = rows_of(b, input), sum;
+  Value images = in_lines(b, input), sum;
   for (const Corner& c : s.corners) {
-    Value v = where_inside(b, c, b.take(pixels, c.row, 0));
-    v = b.mul(v, b.broadcast(c.weight, shape_of(v), {0}));
+    // Nothing of what lies outside, not even if it is infinite: its weight says so.
+    Value v = taken(b, images, c), weight = in_channels(b, b.select(c.inside, c.weight, b.like(-1, c.weight)), v);
+    v = b.select(b.compare(Direction::LT, weight, b.like(0, weight)), b.like(0, v), b.mul(v, weight));
     sum = sum ? b.add(sum, v) : v;
   }
-  return b.convert(images_of(b, sum, b.result_shape()), b.result_element());
+  return b.convert(b.reshape(sum, b.result_shape()), b.result_element());
 }
 
 Values grid_sampler_2d_backward(Builder& b, Value grad_output, Value input, Value grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners,
                                 const std::vector<bool>& output_mask) {
   Sampling s(b, input, grid, interpolation_mode, padding_mode, align_corners);
-  Value pixels = rows_of(b, input), g = rows_of(b, grad_output), along_x, along_y;
+  Value images = in_lines(b, input), pixels = rows_of(b, images), g = rows_of(b, in_lines(b, grad_output)), along_x, along_y;
   Values rows, updates, results(2);
   for (const Corner& c : s.corners) {
-    rows.push_back(c.row);
-    updates.push_back(where_inside(b, c, b.mul(g, b.broadcast(c.weight, shape_of(g), {0}))));
-    Value product = b.sum(b.mul(where_inside(b, c, b.take(pixels, c.row, 0)), g), {1}), dx = b.mul(product, c.along_x), dy = b.mul(product, c.along_y);
+    rows.push_back(row_of(b, c, shape_of(images)[2]));
+    updates.push_back(where_inside(b, c, b.mul(g, in_rows(b, c.weight, g))));
+    Value product = b.sum(b.mul(where_inside(b, c, b.take(pixels, rows.back(), 0)), g), {1}), dx = b.mul(product, flat(b, c.along_x)), dy = b.mul(product, flat(b, c.along_y));
     along_x = along_x ? b.add(along_x, dx) : dx, along_y = along_y ? b.add(along_y, dy) : dy;
   }
   if (output_mask[0]) {
+    auto shape = shape_of(images);
     Value sum = b.scatter_rows(b.like(0, pixels), b.concatenate(rows, 0), b.concatenate(updates, 0), true);
-    results[0] = b.convert(images_of(b, sum, shape_of(input)), b.result_element(0));
+    sum = b.transpose(b.reshape(sum, {shape[0], shape[2], shape[1]}), {0, 2, 1});
+    results[0] = b.convert(b.reshape(sum, shape_of(input)), b.result_element(0));
   }
-  int64_t n = shape_of(along_x)[0];
-  Value both = b.concatenate({b.reshape(b.mul(along_x, s.x.slope), {n, 1}), b.reshape(b.mul(along_y, s.y.slope), {n, 1})}, 1);
+  int64_t n = type_of(along_x).getNumElements();
+  Value both = b.concatenate({b.reshape(b.mul(along_x, flat(b, s.x.slope)), {n, 1}), b.reshape(b.mul(along_y, flat(b, s.y.slope)), {n, 1})}, 1);
   results[1] = b.as_result(both, 1);
   return results;
 }

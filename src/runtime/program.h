@@ -70,6 +70,9 @@ class Program {
   /// allowed.
   virtual void run(void* const* inputs, void* const* outputs) = 0;
 
+  /// Another instance with the same code, for a run beside one of this. Not beside a run itself. Null if there is none, or not yet.
+  virtual std::unique_ptr<Program> twin() const { return nullptr; }
+
   /// Before the runs of one loop, of which this is the body: until it is called again, what the loop reads and does not change is the same bytes.
   virtual void begin_loop() {}
 

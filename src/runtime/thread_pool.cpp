@@ -45,8 +45,7 @@ std::atomic<int> gathered{0};  // threads of all teams at work
 
 // How often to look before falling asleep: some 2 ms, or 40 us where others wait for a processor.
 int spins() {
-  static const int processors = omp_get_num_procs();
-  return gathered.load(std::memory_order_relaxed) <= processors ? 50000 : 1000;
+  return gathered.load(std::memory_order_relaxed) <= num_processors() ? 50000 : 1000;
 }
 
 // Until it is no longer `old`.
@@ -182,6 +181,10 @@ void run_alone(KernelFunction kernel, void* const* buffers, int64_t begin, int64
 
 void set_num_threads(int count) { threads() = std::max(1, count); }
 int num_threads() { return threads(); }
+int num_processors() {
+  static const int count = omp_get_num_procs();
+  return count;
+}
 
 void* thread_scratch(size_t bytes) {
   if (is_guarded()) {

@@ -27,6 +27,8 @@ void run_alone(KernelFunction kernel, void* const* buffers, int64_t begin, int64
 /// 1 runs everything on the calling thread. The default is CRESSET_THREADS, or else OpenMP's: OMP_NUM_THREADS, or the processors this process may use.
 void set_num_threads(int threads);
 int num_threads();
+/// The processors that this process may use.
+int num_processors();
 
 /// At least `bytes` of scratch memory of this thread, 64-byte aligned, kept for its lifetime.
 void* thread_scratch(size_t bytes);

@@ -4,11 +4,15 @@
 #include <ATen/EmptyTensor.h>
 #include <c10/util/strides.h>
 
+#include <atomic>
 #include <cstring>
 #include <unordered_map>
 
+#include "cresset/metrics.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "runtime/profile.h"
+#include "runtime/thread_pool.h"
 #include "trace/cell.h"
 #include "trace/composite.h"
 #include "trace/step.h"
@@ -327,6 +331,25 @@ std::vector<int> CapturedProgram::written() const {
   return all;
 }
 
+namespace {
+
+// Counts the threads of runs.
+class AtWork {
+ public:
+  AtWork() { all_ += threads_; }
+  ~AtWork() { all_ -= threads_; }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+  /// Whether there are processors for one more run, beside that of whoever has the trace.
+  static bool leaves_room() { return std::max<int>(all_, num_threads()) + num_threads() <= num_processors(); }
+
+ private:
+  static inline std::atomic<int> all_{0};
+  const int threads_ = num_threads();
+};
+
+}  // namespace
+
 std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at::Tensor>& inputs) {
   if (llvm::any_of(inputs, is_marked)) {
     std::vector<at::Tensor> plain;
@@ -334,28 +357,74 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
     return run(plain);
   }
   if (!takes(inputs)) return std::nullopt;
-  std::lock_guard lock(trace_mutex());
-  std::vector<BufferPtr> results = compute(inputs);
-  for (auto& [input, result] : written_)
-    if (results[result]) overwrite(inputs[input], results[result], types_[result]);
-  return show(inputs, results);
+  std::unique_lock lock(trace_mutex(), std::try_to_lock);
+  if (!lock) {
+    if (auto results = run_beside(inputs)) return results;
+    lock.lock();
+    add_twin();
+  }
+  AtWork here;
+  return run_in_turn(inputs);
 }
 
-std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& inputs) {
-  std::vector<int64_t> offsets(randoms_);
-  int64_t seed = 0;
-  for (int64_t& o : offsets) std::tie(seed, o) = draw_random();
-  std::vector<BufferPtr> results;
-  if (!program_) return results;
+std::vector<at::Tensor> CapturedProgram::run_in_turn(const std::vector<at::Tensor>& inputs) {
   constexpr int kTogether = 16;  // asking takes its time
   if (graph_ && runs_++ > 0 && (!program_->stats().compiled || runs_ % kTogether == 0)) {
     program_ = program_for(*graph_, true, kTogether);
     if (!is_provisional(*program_)) graph_.reset();
   }
+  return finish(inputs, compute(inputs, program_.get(), [&](void* const* from, void* const* to) {
+    note_run(program_);
+    drop_early_run();
+    if (graph_) cresset::trace::run(program_, *graph_, true, from, to);
+    else program_->run(from, to);
+  }));
+}
+
+// For the next time that two threads run it at once. Programs that draw random numbers or are still chosen among do it in turn.
+void CapturedProgram::add_twin() {
+  if (!program_ || graph_ || randoms_ || profiling) return;
+  auto twin = program_->twin();
+  std::lock_guard lock(twins_mutex_);
+  if (twin) twins_.push_back(std::move(twin));
+}
+
+std::optional<std::vector<at::Tensor>> CapturedProgram::run_beside(const std::vector<at::Tensor>& inputs) {
+  if (profiling || !AtWork::leaves_room() || !llvm::all_of(inputs, [](const at::Tensor& t) { return t.device().is_cpu(); })) return std::nullopt;
+  std::unique_ptr<Program> twin;
+  {
+    std::lock_guard lock(twins_mutex_);
+    if (twins_.empty()) return std::nullopt;
+    twin = std::move(twins_.back());
+    twins_.pop_back();
+  }
+  static Counter beside("cresset.run_beside");
+  beside.add();
+  AtWork here;
+  auto results = compute(inputs, twin.get(), [&](void* const* from, void* const* to) { twin->run(from, to); });
+  {
+    std::lock_guard lock(twins_mutex_);
+    twins_.push_back(std::move(twin));
+  }
+  return finish(inputs, results);
+}
+
+std::vector<at::Tensor> CapturedProgram::finish(const std::vector<at::Tensor>& inputs, const std::vector<BufferPtr>& results) const {
+  for (auto& [input, result] : written_)
+    if (results[result]) overwrite(inputs[input], results[result], types_[result]);
+  return show(inputs, results);
+}
+
+std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& inputs, const Program* program, llvm::function_ref<void(void* const*, void* const*)> run) {
+  std::vector<int64_t> offsets(randoms_);
+  int64_t seed = 0;
+  for (int64_t& o : offsets) std::tie(seed, o) = draw_random();
+  std::vector<BufferPtr> results;
+  if (!program) return results;
   std::vector<BufferPtr> held;
   std::vector<uint64_t> numbers(leaves_.size());
   std::vector<void*> pointers, result_pointers;
-  for (const Port& port : program_->outputs()) {
+  for (const Port& port : program->outputs()) {
     int input = port.aliased < 0 ? -1 : leaves_[port.aliased].input;
     bool here = input >= 0 && inputs[input].device().is_cpu() && inputs[input].numel();
     result_pointers.push_back(here ? inputs[input].mutable_data_ptr() : nullptr);  // asked for first: it may move what PyTorch shares until somebody writes
@@ -378,14 +447,11 @@ std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& i
       pointers.push_back(&numbers[i]);
     }
   }
-  for (auto [port, pointer] : llvm::zip(program_->outputs(), result_pointers)) {
+  for (auto [port, pointer] : llvm::zip(program->outputs(), result_pointers)) {
     results.push_back(pointer ? BufferPtr() : Buffer::allocate(port.bytes));
     if (!pointer) pointer = results.back()->data();
   }
-  note_run(program_);
-  drop_early_run();
-  if (graph_) cresset::trace::run(program_, *graph_, true, pointers.data(), result_pointers.data());
-  else program_->run(pointers.data(), result_pointers.data());
+  run(pointers.data(), result_pointers.data());
   for (auto& [check, result] : checks_)
     if (*static_cast<const bool*>(result_pointers[result])) check.raise();
   return results;

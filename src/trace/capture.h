@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ class CapturedProgram {
  public:
   /// Nothing if sizes, strides or dtypes are other than captured, or if an input that is written to shares its memory; storage offsets may be any, and tensors
   /// on the CPU or the device. Inputs that the graph writes to are written in place. Results are device tensors if an input of rank > 0 is one, CPU tensors
-  /// otherwise.
+  /// otherwise. Threads that call it, or others, at the same time run beside each other as long as there are processors for them, and else take turns.
   std::optional<std::vector<at::Tensor>> run(const std::vector<at::Tensor>& inputs);
   bool takes(const std::vector<at::Tensor>& inputs) const;
   /// The inputs that it changes in place. None of them may share its memory with another input.
@@ -64,8 +65,15 @@ class CapturedProgram {
     at::DimVector sizes, strides;
     at::ScalarType dtype;
   };
+  /// The results, of whoever has the trace.
+  std::vector<at::Tensor> run_in_turn(const std::vector<at::Tensor>& inputs);
+  /// Those of tensors on the CPU, by an instance of its own; nothing if there is none to spare, or no processor.
+  std::optional<std::vector<at::Tensor>> run_beside(const std::vector<at::Tensor>& inputs);
+  void add_twin();
   /// The program's results.
-  std::vector<BufferPtr> compute(const std::vector<at::Tensor>& inputs);
+  std::vector<BufferPtr> compute(const std::vector<at::Tensor>& inputs, const Program* program, llvm::function_ref<void(void* const* inputs, void* const* outputs)> run);
+  /// Writes back what was changed, and shows the rest.
+  std::vector<at::Tensor> finish(const std::vector<at::Tensor>& inputs, const std::vector<BufferPtr>& results) const;
   /// The outputs that stand for these.
   std::vector<at::Tensor> show(const std::vector<at::Tensor>& inputs, const std::vector<BufferPtr>& results) const;
 
@@ -80,6 +88,8 @@ class CapturedProgram {
   std::vector<std::pair<int, size_t>> written_;     // input, result: written back, or straight to a CPU tensor's memory where the program may
   std::vector<std::pair<IndexCheck, size_t>> checks_;  // and the results that tell
   int randoms_ = 0;
+  std::mutex twins_mutex_;
+  std::vector<std::unique_ptr<Program>> twins_;  // that nobody runs now
 };
 
 /// Of what this thread records from here on; other threads go on as they were.
