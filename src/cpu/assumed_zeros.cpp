@@ -27,6 +27,11 @@ class GuardedProgram final : public Program {
 
   void run(void* const* inputs, void* const* outputs) override { (holds(inputs) ? *program_ : general()).run(inputs, outputs); }
 
+  std::unique_ptr<Program> twin() const override {
+    auto program = program_->twin();
+    return program ? std::make_unique<GuardedProgram>(std::move(program), zeros_, module_, options_) : nullptr;
+  }
+
   void begin_loop() override {
     program_->begin_loop();
     if (general_) general_->begin_loop();

@@ -370,8 +370,10 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
 std::vector<at::Tensor> CapturedProgram::run_in_turn(const std::vector<at::Tensor>& inputs) {
   constexpr int kTogether = 16;  // asking takes its time
   if (graph_ && runs_++ > 0 && (!program_->stats().compiled || runs_ % kTogether == 0)) {
-    program_ = program_for(*graph_, true, kTogether);
+    auto before = std::exchange(program_, program_for(*graph_, true, kTogether));
     if (!is_provisional(*program_)) graph_.reset();
+    std::lock_guard lock(twins_mutex_);
+    if (program_ != before) twins_.clear();
   }
   return finish(inputs, compute(inputs, program_.get(), [&](void* const* from, void* const* to) {
     note_run(program_);
@@ -381,9 +383,9 @@ std::vector<at::Tensor> CapturedProgram::run_in_turn(const std::vector<at::Tenso
   }));
 }
 
-// For the next time that two threads run it at once. Programs that draw random numbers or are still chosen among do it in turn.
+// For the next time that two threads run it at once. Programs that draw random numbers or are not compiled do it in turn.
 void CapturedProgram::add_twin() {
-  if (!program_ || graph_ || randoms_ || profiling) return;
+  if (!program_ || !program_->stats().compiled || randoms_ || profiling) return;
   auto twin = program_->twin();
   std::lock_guard lock(twins_mutex_);
   if (twin) twins_.push_back(std::move(twin));

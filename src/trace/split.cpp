@@ -84,6 +84,17 @@ class SplitProgram final : public Program {
     }
     for (auto& [place, output] : copies) std::memcpy(outputs[output], at(place), outputs_[output].bytes);
   }
+  std::unique_ptr<Program> twin() const override {
+    auto other = std::make_unique<SplitProgram>(*this);
+    std::map<std::shared_ptr<Program>, std::shared_ptr<Program>> twins;  // pieces that are alike have one
+    for (Piece& piece : other->pieces) {
+      auto& twin = twins[piece.program];
+      if (!twin) twin = piece.program->twin();
+      if (!twin) return nullptr;
+      piece.program = twin;
+    }
+    return other;
+  }
   using Program::composites_;
   using Program::inputs_;
   using Program::outputs_;

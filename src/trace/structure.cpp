@@ -79,6 +79,7 @@ class MeasuredProgram final : public Program {
     if (!stats_.compiled) costs_->lost_seconds += std::max(0.0, seconds - costs_->compiled.seconds(work_));
   }
   std::unique_ptr<EarlyRun> begin(EarlyInputs& inputs) override { return program_->begin(inputs); }
+  std::unique_ptr<Program> twin() const override { return program_->twin(); }  // whose runs beside others tell nothing
 
  private:
   std::shared_ptr<Program> program_;

@@ -78,6 +78,24 @@ def test_clients_run_beside_each_other(road):
         assert beside() > before
 
 
+def test_clients_with_batches_of_many_sizes_run_beside_each_other():
+    model, example = model_of(), torch.randn(2, 3, 64, 64)
+    function = torch_cresset.load(torch.export.export(model, (example,), dynamic_shapes=({0: torch.export.Dim("batch", max=64)},)))
+    inputs = [torch.randn(n, 3, 64, 64) for n in (1, 3, 5, 6, 9)]
+    with torch.no_grad():
+        for _ in range(40):  # until each size is compiled
+            for x in inputs:
+                function(x)
+        before = beside()
+        expected = [model(x) for x in inputs]
+        results = call_at_once([lambda xs: [function(x) for x in xs]] * 3, [inputs] * 3)
+    for passes in results:
+        for results_of_pass in passes:
+            for y, reference in zip(results_of_pass, expected, strict=True):
+                torch.testing.assert_close(y, reference)
+    assert beside() > before
+
+
 def test_models_run_beside_each_other():
     models, inputs = [model_of(), model_of(1)], [torch.randn(2, 3, 64, 64) for _ in range(2)]
     functions = [torch_cresset.load(torch.export.export(m, (x,))) for m, x in zip(models, inputs)]
