@@ -137,7 +137,7 @@ class Fuser {
       if (auto type = dyn_cast<RankedTensorType>(v.getType()); !type || isa<ComplexType>(type.getElementType()))
         return op->emitOpError("is not supported by the CPU compiler: type ") << v.getType();
 
-    if (isa<DynamicUpdateSliceOp>(op) || overwrites_argument(op)) {
+    if (isa<DynamicUpdateSliceOp>(op) || scatters_into_array(op) || overwrites_argument(op)) {
       Fusion& fusion = start(op, isa<ScatterOp>(op) ? Fusion::Scatter : Fusion::Update, Fusion::Element);
       fusion.product = op;
       fusion.in_place = true;
@@ -169,6 +169,12 @@ class Fuser {
     if (llvm::is_contained({Fusion::Dot, Fusion::Convolution, Fusion::Attention, Fusion::AttentionGradient}, *kind)) fusion.product = op;
     if (*kind == Fusion::Reduce) fusion.shape.assign(shaped(op->getOperand(0)).getShape().begin(), shaped(op->getOperand(0)).getShape().end());
     return success();
+  }
+
+  // Into one that a buffer holds as it is.
+  static bool scatters_into_array(Operation* op) {
+    Value v = isa<ScatterOp>(op) ? updated_by(op) : Value();
+    return v && !(v.getDefiningOp() && (is_splat(v.getDefiningOp()) || is_same_bytes(v.getDefiningOp())));
   }
 
   // A part of what the caller gives away and gets back, perhaps with others.
@@ -404,6 +410,7 @@ class Fuser {
       case Fusion::Window:
         return isa<IotaOp>(op) || is_same_bytes(op);
       case Fusion::Scatter:
+        if (use.fusion->in_place && use.user == use.fusion->product && use.operand == 0) return false;
         return (is_splat(op) && use.operand < (use.user->getNumOperands() - 1) / 2) || is_same_bytes(op) || is_made_into_updates(op, use);  // the first: what is scattered into
       case Fusion::Sort:
         return (use.operand > 0 && is_position_in(dyn_cast<SortOp>(use.user), op)) || is_same_bytes(op);

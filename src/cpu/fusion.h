@@ -48,7 +48,7 @@ struct Fusion {
   llvm::SmallVector<int64_t> shape;               ///< of Rows, Reduce, and of what a product's epilogue writes
   size_t row_rank = 1;                            ///< how many of the last dimensions of Rows are one row
   mlir::Operation* product = nullptr;             ///< dot, convolution, attention or its gradient; with roles beside it, these are its epilogue; if it is in place the operation
-  bool in_place = false;                          ///< an Update, or a Scatter like it
+  bool in_place = false;                          ///< an Update, or a Scatter into an array
   llvm::MapVector<mlir::Operation*, Role> roles;  ///< program order after fuse()
   llvm::SetVector<mlir::Value> outputs, inputs;   ///< buffers written and read
 };

@@ -14,6 +14,7 @@
 // RUN: cresset-opt --simplify %t/number.mlir | FileCheck %t/number.mlir
 // RUN: cresset-run --compare %t/number.mlir
 // RUN: cresset-run --compare %t/second.mlir && cresset-run --compare --cpu=baseline %t/second.mlir
+// RUN: cresset-run --compare %t/scattered.mlir && cresset-run --compare --cpu=baseline %t/scattered.mlir
 
 //--- beside.mlir
 // What is read is another part, as in circular padding.
@@ -150,4 +151,36 @@ func.func @main(%x: tensor<3x5x1x7x1xf32>) -> tensor<3x5x2x7x3xf32> {
   %0 = stablehlo.constant dense<1.5> : tensor<3x5x2x7x3xf32>
   %1 = stablehlo.dynamic_update_slice %0, %x, %zero, %zero, %one, %zero, %one : (tensor<3x5x2x7x3xf32>, tensor<3x5x1x7x1xf32>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<3x5x2x7x3xf32>
   return %1 : tensor<3x5x2x7x3xf32>
+}
+
+//--- scattered.mlir
+// So are scatters: into an array that dies with it, one that is read later, one that the updates are made of, and one that is returned as well.
+func.func @main(%x: tensor<6x16xf32>, %i: tensor<3x1xi64>) -> (tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>) {
+  %rows = stablehlo.slice %x [0:3, 0:16] : (tensor<6x16xf32>) -> tensor<3x16xf32>
+  %dies = stablehlo.cosine %x : tensor<6x16xf32>
+  %0 = "stablehlo.scatter"(%dies, %i, %rows) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<6x16xf32>, tensor<3x1xi64>, tensor<3x16xf32>) -> tensor<6x16xf32>
+  %later = stablehlo.sine %x : tensor<6x16xf32>
+  %1 = "stablehlo.scatter"(%later, %i, %rows) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %sum = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %sum : tensor<f32>
+  }) : (tensor<6x16xf32>, tensor<3x1xi64>, tensor<3x16xf32>) -> tensor<6x16xf32>
+  %product = stablehlo.multiply %later, %1 : tensor<6x16xf32>
+  %own = stablehlo.tanh %x : tensor<6x16xf32>
+  %reversed = stablehlo.reverse %own, dims = [0] : tensor<6x16xf32>
+  %part = stablehlo.slice %reversed [0:3, 0:16] : (tensor<6x16xf32>) -> tensor<3x16xf32>
+  %2 = "stablehlo.scatter"(%own, %i, %part) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %sum = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %sum : tensor<f32>
+  }) : (tensor<6x16xf32>, tensor<3x1xi64>, tensor<3x16xf32>) -> tensor<6x16xf32>
+  %kept = stablehlo.abs %x : tensor<6x16xf32>
+  %3 = "stablehlo.scatter"(%kept, %i, %rows) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) : (tensor<6x16xf32>, tensor<3x1xi64>, tensor<3x16xf32>) -> tensor<6x16xf32>
+  return %0, %product, %2, %kept, %3 : tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>
 }

@@ -109,6 +109,20 @@ def test_updates_take_no_memory():
     assert record["temporary_bytes"] < x.nbytes
 
 
+def test_scatters_take_no_memory():
+    def steps(x, rows, columns, values):
+        x = x.sin()
+        for k in range(4):
+            x[rows, (columns + k) % 128] = values
+        return x
+
+    x, rows, columns = torch.randn(64, 128), torch.randperm(64)[:20], torch.randint(0, 128, (20,))
+    inputs = x, rows, columns, torch.randn(20)
+    compiled = torch.compile(steps, backend="cresset")
+    torch.testing.assert_close(compiled(*inputs), steps(*inputs))
+    assert torch_cresset.compile_records()[-1]["temporary_bytes"] < x.nbytes
+
+
 def test_circular_padding():
     x = torch.randn(2, 3, 9, 11)
     pad = lambda x: torch.nn.functional.pad(x, (2, 1, 1, 3), mode="circular")
