@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 
+#include <cstring>
+
 #include "composite/kernels.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -26,9 +28,9 @@ class FourierKernel final : public composite::Kernel {
     at::AutoDispatchBelowADInplaceOrView below;
     at::Tensor in = operand_.at(const_cast<void*>(operands[0])), out = result_.at(results[0]);
     try {
-      if (name_ == "aten._fft_c2c") at::view_as_complex(out).copy_(at::_fft_c2c(at::view_as_complex(in), dim_, normalization_, flag_));
-      else if (name_ == "aten._fft_r2c") at::view_as_complex(out).copy_(at::_fft_r2c(in, dim_, normalization_, flag_));
-      else out.copy_(at::_fft_c2r(at::view_as_complex(in), dim_, normalization_, last_dim_size_));
+      if (name_ == "aten._fft_c2c") write(at::view_as_complex(out), at::_fft_c2c(at::view_as_complex(in), dim_, normalization_, flag_));
+      else if (name_ == "aten._fft_r2c") write(at::view_as_complex(out), at::_fft_r2c(in, dim_, normalization_, flag_));
+      else write(out, at::_fft_c2r(at::view_as_complex(in), dim_, normalization_, last_dim_size_));
     } catch (const c10::Error& error) {
       throw std::runtime_error(error.what_without_backtrace());
     }
@@ -41,6 +43,12 @@ class FourierKernel final : public composite::Kernel {
     std::vector<int64_t> shape;
     at::ScalarType dtype;
   };
+
+  // PyTorch copies complex numbers one by one.
+  static void write(const at::Tensor& out, const at::Tensor& transformed) {
+    if (transformed.is_contiguous()) std::memcpy(out.mutable_data_ptr(), transformed.const_data_ptr(), out.nbytes());
+    else out.copy_(transformed);
+  }
 
   std::string name_;
   Buffer operand_, result_;
