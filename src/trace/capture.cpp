@@ -383,9 +383,10 @@ std::vector<at::Tensor> CapturedProgram::run_in_turn(const std::vector<at::Tenso
   }));
 }
 
-// For the next time that two threads run it at once. Programs that draw random numbers or are not compiled do it in turn.
+// For the next time that two threads run it at once. Programs that draw random numbers, change their inputs or are not compiled do it in turn.
 void CapturedProgram::add_twin() {
-  if (!program_ || !program_->stats().compiled || randoms_ || profiling) return;
+  if (!program_ || !program_->stats().compiled || randoms_ || !written_.empty() || profiling) return;
+  drop_early_run();  // it may be of this program
   auto twin = program_->twin();
   std::lock_guard lock(twins_mutex_);
   if (twin) twins_.push_back(std::move(twin));

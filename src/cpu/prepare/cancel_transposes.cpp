@@ -2,7 +2,7 @@
 
 #include "cpu/emit/element.h"
 #include "cpu/prepare/rewrite.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace cresset::cpu {
