@@ -267,6 +267,19 @@ std::string AttentionGradient::understand() {
   return check_closed();
 }
 
+// Whether somebody multiplies it by so much, as the gradient of padding that became -1e9, that its rounding shows: the attention's gradient subtracts sums that it has added up in different orders.
+bool is_magnified(Value v) {
+  constexpr double kMuch = 1e3;
+  SmallVector<Value> work{v};
+  for (size_t i = 0; i < work.size() && i < 16; ++i)
+    for (Operation* user : work[i].getUsers()) {
+      auto factor = [](Value u) { return std::fabs(constant_number(u).value_or(0)); };
+      if (isa<MulOp>(user) && std::max(factor(user->getOperand(0)), factor(user->getOperand(1))) >= kMuch) return true;
+      if (is_layout(user) || isa<NegOp, ConvertOp, ReduceOp>(user)) work.push_back(user->getResult(0));
+    }
+  return false;
+}
+
 // What reads the gradient of the scores beside the products: a bias is learnt, summed up where it is repeated.
 void AttentionGradient::find_mask_gradient() {
   if (a_.operands.size() < 4 || a_.bits_keep) return;
@@ -285,7 +298,7 @@ void AttentionGradient::find_mask_gradient() {
   }, {}};
   SmallVector<Value> candidates{d_scores};
   llvm::append_range(candidates, behind(d_scores, false));
-  if (!find(mask, candidates)) return;
+  if (!find(mask, candidates) || is_magnified(mask.found.value)) return;
   auto inside = region();
   if (llvm::any_of(mask.found.value.getUsers(), [&](Operation* user) { return !inside.contains(user); })) wanted_.push_back(mask);
 }
