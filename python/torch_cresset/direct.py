@@ -232,7 +232,8 @@ class Recorder:
             if any(stand_in.requires_grad and not v.requires_grad for stand_in, v in zip(given, tensors)):
                 raise Unusual("an input without gradients is given what has them")
             outputs = [v for v in results if isinstance(v, torch.Tensor)]
-            if not any(v.requires_grad for v in outputs):
+            differentiable = any(v.requires_grad for v in outputs)
+            if not differentiable:
                 if self.trains and storages(outputs) & storages(v for v in given if v.requires_grad):
                     raise Unusual("an input is returned without its gradients")
                 program = _C.captured_program(given, outputs)
@@ -240,7 +241,7 @@ class Recorder:
                 raise Unusual("results are parts of one another or of an input")
             else:
                 program = with_gradients(None if torch.is_autocast_enabled("cpu") else again, given, outputs)
-            _check_written(program, tensors, any(v.requires_grad for v in outputs))
+            _check_written(program, tensors, differentiable)
             return program, results
 
 

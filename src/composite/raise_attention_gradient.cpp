@@ -288,12 +288,12 @@ void AttentionGradient::find_mask_gradient() {
   SmallVector<int64_t> sizes = a_.operands[3].sizes;
   Wanted mask{"the mask", sizes, [=, this](Sampler& s, const Place& at) {
     double sum = 0;
-    Place first = at, end;
+    Place end;
     for (size_t d = 0; d < 4; ++d) end[d] = sizes[d] == full[d] ? at[d] + 1 : full[d];
-    for (int64_t b = first[0]; b < end[0]; ++b)
-      for (int64_t h = first[1]; h < end[1]; ++h)
-        for (int64_t i = first[2]; i < end[2]; ++i)
-          for (int64_t j = first[3]; j < end[3]; ++j) sum += s.get(d_scores, in_softmax(b * heads_ + h, i, j));
+    for (int64_t b = at[0]; b < end[0]; ++b)
+      for (int64_t h = at[1]; h < end[1]; ++h)
+        for (int64_t i = at[2]; i < end[2]; ++i)
+          for (int64_t j = at[3]; j < end[3]; ++j) sum += s.get(d_scores, in_softmax(b * heads_ + h, i, j));
     return sum;
   }, {}};
   SmallVector<Value> candidates{d_scores};

@@ -91,15 +91,14 @@ Value rows_of(Builder& b, Value images) {
   auto s = shape_of(images);
   return b.reshape(b.transpose(images, {0, 2, 1}), {s[0] * s[2], s[1]});
 }
-Value flat(Builder& b, Value v) { return b.reshape(v, {type_of(v).getNumElements()}); }
-Value in_rows(Builder& b, Value v, Value like) { return b.broadcast(flat(b, v), shape_of(like), {0}); }
+Value in_rows(Builder& b, Value v, Value like) { return b.broadcast(b.flat(v), shape_of(like), {0}); }
 Value where_inside(Builder& b, const Corner& c, Value rows) { return b.select(in_rows(b, c.inside, rows), rows, b.like(0, rows)); }
 // The row of the corner's pixel among those of all images.
 Value row_of(Builder& b, const Corner& c, int64_t pixels) {
   mlir::Type i64 = b.ops.getI64Type();
   auto shape = shape_of(c.pixel);
   Value image = b.mul(b.iota(0, shape, i64), b.constant(c10::Scalar(pixels), i64, shape));
-  return flat(b, b.add(image, b.convert(c.pixel, i64)));
+  return b.flat(b.add(image, b.convert(c.pixel, i64)));
 }
 
 struct Sampling {
@@ -132,7 +131,7 @@ Values grid_sampler_2d_backward(Builder& b, Value grad_output, Value input, Valu
   for (const Corner& c : s.corners) {
     rows.push_back(row_of(b, c, shape_of(images)[2]));
     updates.push_back(where_inside(b, c, b.mul(g, in_rows(b, c.weight, g))));
-    Value product = b.sum(b.mul(where_inside(b, c, b.take(pixels, rows.back(), 0)), g), {1}), dx = b.mul(product, flat(b, c.along_x)), dy = b.mul(product, flat(b, c.along_y));
+    Value product = b.sum(b.mul(where_inside(b, c, b.take(pixels, rows.back(), 0)), g), {1}), dx = b.mul(product, b.flat(c.along_x)), dy = b.mul(product, b.flat(c.along_y));
     along_x = along_x ? b.add(along_x, dx) : dx, along_y = along_y ? b.add(along_y, dy) : dy;
   }
   if (output_mask[0]) {
@@ -142,7 +141,7 @@ Values grid_sampler_2d_backward(Builder& b, Value grad_output, Value input, Valu
     results[0] = b.convert(b.reshape(sum, shape_of(input)), b.result_element(0));
   }
   int64_t n = type_of(along_x).getNumElements();
-  Value both = b.concatenate({b.reshape(b.mul(along_x, flat(b, s.x.slope)), {n, 1}), b.reshape(b.mul(along_y, flat(b, s.y.slope)), {n, 1})}, 1);
+  Value both = b.concatenate({b.reshape(b.mul(along_x, b.flat(s.x.slope)), {n, 1}), b.reshape(b.mul(along_y, b.flat(s.y.slope)), {n, 1})}, 1);
   results[1] = b.as_result(both, 1);
   return results;
 }

@@ -42,7 +42,7 @@ extern "C" void cresset_sort_keys(uint64_t* keys, int64_t n, int64_t wanted, uin
   if (wanted * 4 < n) {  // likewise, of several at a time
     uint64_t last = ~uint64_t(0);
     int64_t kept = 0, room = 4 * wanted + 64;
-    for (int64_t i = 0; i < n && wanted; ++i) {
+    for (int64_t i = 0; i < n; ++i) {
       if (keys[i] >= last) continue;
       keys[kept++] = keys[i];
       if (kept < room) continue;

@@ -3,6 +3,7 @@
 #include "cpu/emit/element.h"
 #include "cpu/prepare/rewrite.h"
 #include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace cresset::cpu {
@@ -33,7 +34,7 @@ llvm::SetVector<Operation*> in_front_of(TransposeOp transpose) {
 // What a transpose of these operations would have to transpose instead.
 class Front {
  public:
-  Front(TransposeOp transpose, PatternRewriter& r) : permutation_(transpose.getPermutation()), r_(r) {}
+  Front(TransposeOp transpose, PatternRewriter& r) : permutation_(transpose.getPermutation()), inverse_(invertPermutationVector(permutation_)), r_(r) {}
 
   // How many transposes less one more of `v` makes: none for what has no order.
   int gain(Value v) const {
@@ -43,13 +44,9 @@ class Front {
   }
   bool is_inverse(Value v) const {
     auto transpose = v.getDefiningOp<TransposeOp>();
-    if (!transpose) return false;
-    for (auto [d, from] : llvm::enumerate(permutation_))
-      if (transpose.getPermutation()[from] != int64_t(d)) return false;
-    return true;
+    return transpose && transpose.getPermutation() == ArrayRef<int64_t>(inverse_);
   }
   Value transposed(Value v) {
-    if (shaped(v).getRank() == 0) return v;
     if (Value known = values_.lookupOrNull(v)) return known;
     Value result = is_inverse(v) ? v.getDefiningOp<TransposeOp>().getOperand() : in_other_order(v);
     values_.map(v, result);
@@ -64,18 +61,15 @@ class Front {
   }
 
  private:
-  RankedTensorType type(Value v) const {
-    return shaped(v).clone(llvm::map_to_vector(permutation_, [&](int64_t d) { return shaped(v).getDimSize(d); }));
-  }
+  RankedTensorType type(Value v) const { return shaped(v).clone(applyPermutation(shaped(v).getShape(), permutation_)); }
   Value in_other_order(Value v) {
-    auto place = [&](int64_t d) { return int64_t(llvm::find(permutation_, d) - permutation_.begin()); };
-    if (auto op = v.getDefiningOp<BroadcastInDimOp>())
-      return BroadcastInDimOp::create(r_, v.getLoc(), type(v), op.getOperand(), llvm::map_to_vector(op.getBroadcastDimensions(), place));
-    if (auto op = v.getDefiningOp<IotaOp>()) return IotaOp::create(r_, v.getLoc(), type(v), uint64_t(place(int64_t(op.getIotaDimension()))));
+    if (Value same = broadcast_in_order(v, permutation_, r_)) return same;
+    if (auto op = v.getDefiningOp<IotaOp>()) return IotaOp::create(r_, v.getLoc(), type(v), uint64_t(inverse_[op.getIotaDimension()]));
     return TransposeOp::create(r_, v.getLoc(), v, permutation_);
   }
 
   ArrayRef<int64_t> permutation_;
+  SmallVector<int64_t> inverse_;
   PatternRewriter& r_;
   IRMapping values_;
 };

@@ -1,6 +1,7 @@
 #include "cpu/prepare/rewrite.h"
 
 #include "cpu/emit/types.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 namespace cresset::cpu {
 
@@ -27,6 +28,16 @@ std::optional<int64_t> byte(Value v) {
 Value zero(Type element, Location loc, OpBuilder& b) { return ConstantOp::create(b, loc, cast<ElementsAttr>(Attribute(b.getZeroAttr(RankedTensorType::get({}, element))))); }
 
 Value transposed(Value v, ArrayRef<int64_t> order, OpBuilder& b) { return llvm::is_sorted(order) ? v : Value(TransposeOp::create(b, v.getLoc(), v, order)); }
+
+Value broadcast_in_order(Value v, ArrayRef<int64_t> order, OpBuilder& b) {
+  if (shaped(v).getRank() == 0) return v;
+  auto type = shaped(v).clone(applyPermutation(shaped(v).getShape(), order));
+  if (auto number = splat(v)) return ConstantOp::create(b, v.getLoc(), cast<ElementsAttr>(Attribute(number.resizeSplat(type))));
+  auto broadcast = v.getDefiningOp<BroadcastInDimOp>();
+  if (!broadcast) return {};
+  auto places = invertPermutationVector(order);
+  return BroadcastInDimOp::create(b, v.getLoc(), type, broadcast.getOperand(), llvm::map_to_vector(broadcast.getBroadcastDimensions(), [&](int64_t d) { return places[d]; }));
+}
 
 bool is_neutral(Operation* reducer, Value init) {
   auto number = splat(init);

@@ -30,6 +30,8 @@ inline bool all_ones(std::optional<llvm::ArrayRef<int64_t>> v) {
 mlir::Value zero(mlir::Type element, mlir::Location loc, mlir::OpBuilder& b);
 /// Itself where the order is the one it has.
 mlir::Value transposed(mlir::Value v, llvm::ArrayRef<int64_t> order, mlir::OpBuilder& b);
+/// Transposed likewise, what needs no transpose for it: a number, or a broadcast. Null for others.
+mlir::Value broadcast_in_order(mlir::Value v, llvm::ArrayRef<int64_t> order, mlir::OpBuilder& b);
 /// Whether a reducer (simple_reducer) makes of this initial value and any x just x.
 bool is_neutral(mlir::Operation* reducer, mlir::Value init);
 /// The sum over these dimensions, in ascending order.

@@ -2,6 +2,7 @@
 
 #include "cpu/emit/element.h"
 #include "cpu/prepare/rewrite.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace cresset::cpu {
@@ -27,24 +28,20 @@ struct Behind {
     for (auto [d, from] : llvm::enumerate(permutation)) result[from] = of_dimensions[d];
     return result;
   }
+  SmallVector<int64_t> inverse() const { return invertPermutationVector(permutation); }
   RankedTensorType type(Value v) const { return shaped(v).clone(moved(shaped(v).getShape())); }
   // The value in the order of dimensions that the transposes read; null if it would have to be transposed.
   Value value(Value v) const {
     if (auto transpose = sinking(v); transpose && transpose.getPermutation() == permutation) return transpose.getOperand();
-    if (shaped(v).getRank() == 0) return v;
-    if (auto number = splat(v)) return ConstantOp::create(r, v.getLoc(), cast<ElementsAttr>(Attribute(number.resizeSplat(type(v)))));
-    auto broadcast = v.getDefiningOp<BroadcastInDimOp>();
-    if (!broadcast) return transposed_anyway(v);
-    SmallVector<int64_t> dims = llvm::map_to_vector(broadcast.getBroadcastDimensions(), [&](int64_t d) { return permutation[d]; });
-    return BroadcastInDimOp::create(r, v.getLoc(), type(v), broadcast.getOperand(), dims);
+    if (Value same = broadcast_in_order(v, inverse(), r)) return same;
+    return transposed_anyway(v);
   }
   // What somebody else makes of it, or of what it is converted from.
   Value transposed_anyway(Value v) const {
     if (auto convert = v.getDefiningOp<ConvertOp>())
       if (Value x = transposed_anyway(convert.getOperand())) return ConvertOp::create(r, v.getLoc(), type(v), x);
-    auto inverse = moved(llvm::to_vector(llvm::seq<int64_t>(0, int64_t(permutation.size()))));
-    auto is_so = [&](Operation* user) { return isa<TransposeOp>(user) && cast<TransposeOp>(user).getPermutation() == ArrayRef<int64_t>(inverse); };
-    return llvm::any_of(v.getUsers(), is_so) ? TransposeOp::create(r, v.getLoc(), v, inverse) : Value();
+    auto is_so = [&](Operation* user) { return isa<TransposeOp>(user) && cast<TransposeOp>(user).getPermutation() == ArrayRef<int64_t>(inverse()); };
+    return llvm::any_of(v.getUsers(), is_so) ? TransposeOp::create(r, v.getLoc(), v, inverse()) : Value();
   }
   // The operation on what is behind the operands, and transposed afterwards.
   LogicalResult redo(Operation* op, ArrayRef<Value> operands, function_ref<void(Operation*)> change = {}) const {
