@@ -102,17 +102,24 @@ void KernelEmitter::either(IR condition, const std::function<void()>& then, cons
   when(b.CreateNot(condition), otherwise);
 }
 
-IR KernelEmitter::unless(IR condition, IR usual, const std::function<IR()>& rare) {
+IRs KernelEmitter::unless(IR condition, IRs usual, const std::function<IRs()>& rare) {
   if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition)) return known->isZero() ? usual : rare();
   auto* before = b.GetInsertBlock();
-  IR other = nullptr;
+  IRs values;
   llvm::BasicBlock* from = nullptr;
-  when(condition, [&] { other = rare(), from = b.GetInsertBlock(); });
+  when(condition, [&] { values = rare(), from = b.GetInsertBlock(); });
   before->getTerminator()->setMetadata(llvm::LLVMContext::MD_prof, llvm::MDBuilder(b.getContext()).createUnlikelyBranchWeights());  // so it stands out of line
-  auto* phi = b.CreatePHI(usual->getType(), 2);
-  phi->addIncoming(usual, before);
-  phi->addIncoming(other, from);
-  return phi;
+  for (auto [i, value] : llvm::enumerate(values)) {
+    auto* phi = b.CreatePHI(value->getType(), 2);
+    phi->addIncoming(i < usual.size() ? usual[i] : llvm::PoisonValue::get(value->getType()), before);
+    phi->addIncoming(value, from);
+    value = phi;
+  }
+  return values;
+}
+
+IR KernelEmitter::unless(IR condition, IR usual, const std::function<IR()>& rare) {
+  return unless(condition, IRs{usual}, [&] { return IRs{rare()}; })[0];
 }
 
 llvm::Type* KernelEmitter::memory_type(mlir::Type t) {

@@ -105,6 +105,8 @@ class KernelEmitter {
   void either(IR condition, const std::function<void()>& then, const std::function<void()>& otherwise);
   /// `usual`, or what `rare` makes where the condition holds.
   IR unless(IR condition, IR usual, const std::function<IR()>& rare);
+  /// The same of several; what `rare` makes beyond the usual ones is known only there.
+  IRs unless(IR condition, IRs usual, const std::function<IRs()>& rare);
 
   /// The type of an element in memory (bool is a byte) and in registers (f16 and bf16 compute in f32).
   llvm::Type* memory_type(mlir::Type element);

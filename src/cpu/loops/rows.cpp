@@ -36,18 +36,17 @@ class RowsEmitter {
       rows_ = 1;
     }
     // Two vectors at a time; four where sums, or long chains of arithmetic, would wait for themselves.
-    int wide = 2 * k_.target.lanes;
+    int wide = 2 * k_.target.lanes, half = k_.target.lanes / 2;
     bool chained = llvm::any_of(f_.roles, [](auto& r) { return isa<ExpOp, TanhOp, LogisticOp, CustomCallOp, LogOp, SineOp, CosineOp, ReduceOp>(r.first); });
     bool random = llvm::any_of(f_.roles, [](auto& r) { return is_random_bits(r.first); });  // whose blocks are four vectors
     if (((chained && f_.roles.size() < 40) || random) && (flat_ ? columns_ >= kChunk : k_.divides(2 * wide, columns_))) wide *= 2;
-    half_ = k_.target.lanes / 2;
-    lanes_ = k_.divides(wide, columns_) || columns_ >= 4 * wide ? wide : columns_ >= k_.target.lanes ? k_.target.lanes : columns_ >= half_ ? half_ : 1;
+    lanes_ = k_.divides(wide, columns_) || columns_ >= 4 * wide ? wide : columns_ >= k_.target.lanes ? k_.target.lanes : half > 1 && columns_ >= half ? half : 1;
     // A lane holds 4 bytes at most; wider elements take more registers and libm calls.
     for (auto& [op, role] : f_.roles)
       if (element(op->getResult(0)).getIntOrFloatBitWidth() == 64 && shaped(op->getResult(0)).getRank() > 0) lanes_ = std::min(lanes_, k_.target.lanes);
     overlaps_ = may_overlap();
     place_kept();
-    c_.kernel.tasks = flat_ ? ceil_div(columns_, kChunk) : rows_;
+    c_.kernel.tasks = flat_ ? std::max<int64_t>(ceil_div(columns_ - (lanes_ - 1), kChunk), 1) : rows_;
     c_.kernel.cost = double(rows_) * row_elements() * (4 + f_.roles.size() * (1 + walks_.size()));
 
     auto tasks = [&] { overlaps_ ? overlapping_rows() : k_.loop(k_.begin(), k_.end(), [&](IR task) { flat_ ? chunk(task) : row(task); }); };
@@ -71,6 +70,10 @@ class RowsEmitter {
     IR row;
     Indices index;
     DenseMap<Value, IR> values = DenseMap<Value, IR>();  // of the row, so far
+  };
+  struct Written {
+    IR value;
+    std::function<void(IR)> write;
   };
 
   // Rows, their segments and columns. Dimensions that nothing tells apart are one: those of a row, and the last ones of what has no rows, where vectors would not fill the last alone.
@@ -208,10 +211,11 @@ class RowsEmitter {
 
   int64_t row_elements() const { return segments_ * columns_; }
 
+  // The last chunk has what would not fill a vector of one more, too.
   void chunk(IR task) {
-    IR lo = k_.b.CreateMul(task, k_.i64(kChunk)), hi = k_.min(k_.b.CreateAdd(lo, k_.i64(kChunk)), k_.i64(columns_));
+    IR lo = k_.b.CreateMul(task, k_.i64(kChunk)), is_last = k_.b.CreateICmpEQ(task, k_.i64(c_.kernel.tasks - 1));
     SmallVector<Visit> visits{{0, k_.i64(0), Indices(outer_.size(), constant_index(k_, 0))}};
-    pass(visits, lo, hi);
+    pass(visits, lo, k_.b.CreateSelect(is_last, k_.i64(columns_), k_.b.CreateAdd(lo, k_.i64(kChunk))));
   }
   void row(IR row) {
     for (size_t w = 0; w < passes_; ++w) pass_rows(k_.add(row, k_.i64(w)), w);
@@ -240,7 +244,7 @@ class RowsEmitter {
       if (w == 0) continue;
       for (Value v : values_before(w)) visits.back().values[v] = k_.b.CreateLoad(k_.compute_type(element(v)), slot(v, w));
     }
-    pass(visits, k_.i64(0), k_.i64(columns_));
+    pass(visits, k_.i64(0), k_.size(columns_));
     for (Visit& visit : visits)
       if (visit.walk + 1 < passes_)
         for (Value v : values_before(visit.walk + 1)) k_.b.CreateStore(visit.values[v], slot(v, visit.walk + 1));
@@ -278,76 +282,80 @@ class RowsEmitter {
       });
     };
     std::vector<ElementEmitter> scalar;
-    IRs scalars;
+    IRs sums;
     for (Visit& visit : visits) {
       scalar.push_back(emitter(visit));
       if (visit.walk == 0) finish_level(visit, scalar.back(), 0);
-      for (ReduceOp r : walks_[visit.walk].reductions) scalars.push_back(neutral(k_, simple_reducer(r.getBody().front()), k_.compute_type(element(r.getInputs()[0]))));
+      for (ReduceOp r : walks_[visit.walk].reductions) {
+        sums.push_back(neutral(k_, simple_reducer(r.getBody().front()), k_.vector(k_.compute_type(element(r.getInputs()[0])), lanes_)));
+        if (notes_nan(r)) sums.push_back(llvm::Constant::getNullValue(k_.vector(k_.b.getInt32Ty(), lanes_ / 2)));
+      }
     }
-    auto vectors = [&](int lanes) {
-      IRs sums;
-      for (Visit& visit : visits)
-        for (ReduceOp r : walks_[visit.walk].reductions) {
-          sums.push_back(neutral(k_, simple_reducer(r.getBody().front()), k_.vector(k_.compute_type(element(r.getInputs()[0])), lanes)));
-          if (notes_nan(r, lanes)) sums.push_back(llvm::Constant::getNullValue(k_.vector(k_.b.getInt32Ty(), lanes / 2)));
-        }
-      IR split = k_.b.CreateAdd(lo, k_.b.CreateAnd(k_.b.CreateSub(hi, lo), k_.i64(-int64_t(lanes))));
-      sums = walk(visits, lo, split, lanes, sums);
-      const IR* next = sums.begin();
-      IR* folded = scalars.begin();
-      for (auto [i, visit] : llvm::enumerate(visits))
-        for (ReduceOp r : walks_[visit.walk].reductions) {
-          Operation* reducer = simple_reducer(r.getBody().front());
-          IR sum = *next++;
-          sum = notes_nan(r, lanes) ? nan_if_noted(*next++, k_.fold(sum, lanes, [&](IR x, IR y) { return extreme(reducer, x, y); })) : fold_lanes(k_, scalar[i], reducer, sum, lanes);
-          *folded = scalar[i].compute(reducer, {*folded, sum});
-          ++folded;
-        }
-      lo = split;
-    };
-    // Full vectors first, of what is left halves of one, then the rest one by one.
-    int64_t left = flat_ || k_.any_size ? lanes_ - 1 : columns_ % lanes_;
-    if (lanes_ > 1) vectors(lanes_);
-    if (half_ > 1 && left >= half_) vectors(half_), left %= half_;
-    if (lanes_ == 1 || left) scalars = walk(visits, lo, hi, 1, scalars);
-    const IR* sum = scalars.begin();
+    sums = walk(visits, lo, hi, sums);
+    const IR* next = sums.begin();
     for (auto [i, visit] : llvm::enumerate(visits)) {
       for (ReduceOp r : walks_[visit.walk].reductions) {
-        IR init = scalar[i].emit(r.getInitValues()[0], {});
-        visit.values[r.getResult(0)] = scalar[i].region(r.getBody().front(), {init, *sum++})[0];
+        Operation* reducer = simple_reducer(r.getBody().front());
+        IR sum = *next++, init = scalar[i].emit(r.getInitValues()[0], {});
+        if (notes_nan(r)) sum = nan_if_noted(*next++, k_.fold(sum, lanes_, [&](IR x, IR y) { return extreme(reducer, x, y); }));
+        else if (lanes_ > 1) sum = fold_lanes(k_, scalar[i], reducer, sum, lanes_);
+        visit.values[r.getResult(0)] = scalar[i].region(r.getBody().front(), {init, sum})[0];
       }
       size_t known = visit.walk + 1 == passes_ ? walks_.size() : visit.walk + 1;
       for (size_t level = visit.walk + 1; level <= known; ++level) finish_level(visit, scalar[i], level);
     }
   }
 
-  IRs walk(MutableArrayRef<Visit> visits, IR lo, IR hi, int lanes, ArrayRef<IR> init) {
+  // Along each segment from `lo` to `hi`. The last vector begins earlier than where full ones end. It is computed first, before something is written where its inputs lie, and is written at last.
+  IRs walk(MutableArrayRef<Visit> visits, IR lo, IR hi, ArrayRef<IR> init) {
+    IR rest = flat_ || k_.any_size ? k_.b.CreateAnd(k_.b.CreateSub(hi, lo), k_.i64(lanes_ - 1)) : k_.i64(columns_ % lanes_);
+    IR has_rest = k_.b.CreateICmpNE(rest, k_.i64(0)), last = k_.b.CreateSub(hi, k_.i64(lanes_));
     auto segment = [&](IR segment, ArrayRef<IR> init) {
       Indices within = segments_ > 1 ? delinearise(k_, inner_, segment) : Indices(inner_.size(), constant_index(k_, 0));
       IR first = k_.mul(segment, columns_);
-      return k_.loop(lo, hi, lanes, init, [&](IR column, ArrayRef<IR> carried) {
+      auto step = [&](const Index& column, ArrayRef<IR> carried, IR is_new, std::vector<Written>& written) {
         IRs next;
         Indices here(within);
-        here.push_back({column, lanes > 1 ? 1 : 0, lanes});
+        here.push_back(column);
         here.append(ones_, constant_index(k_, 0));
-        for (Visit& visit : visits) walk_step(visit, here, k_.add(first, column), lanes, carried, next);
+        for (Visit& visit : visits) {
+          walk_step(visit, here, k_.add(first, column.base), carried, is_new, next, written);
+          if (is_new) continue;
+          for (Written& w : written) w.write(w.value);
+          written.clear();
+        }
         return next;
+      };
+      std::vector<Written> at_last;
+      IRs sums = k_.unless(has_rest, IRs(init), [&] {
+        IR is_new = k_.b.CreateICmpSGE(k_.b.CreateStepVector(k_.vector(k_.b.getInt64Ty(), lanes_)), k_.splat(k_.b.CreateSub(k_.i64(lanes_), rest), lanes_));
+        IRs found = step({last, 1, 1}, init, is_new, at_last);
+        for (Written& w : at_last) found.push_back(w.value);
+        return found;
       });
+      IRs held(sums.begin() + init.size(), sums.end());
+      sums.truncate(init.size());
+      std::vector<Written> written;
+      sums = k_.loop(lo, k_.b.CreateSub(hi, rest), lanes_, sums, [&](IR column, ArrayRef<IR> carried) { return step({column, lanes_ > 1 ? 1 : 0, lanes_}, carried, nullptr, written); });
+      k_.when(has_rest, [&] {
+        for (auto [w, value] : llvm::zip(at_last, held)) w.write(value);
+      });
+      return sums;
     };
     return segments_ == 1 ? segment(k_.i64(0), init) : k_.loop(k_.i64(0), k_.i64(segments_), 1, init, segment);
   }
 
-  // One vector of a row, which begins at `place` of it. Appends what is carried on to `next`.
-  void walk_step(Visit& visit, const Indices& within, IR place, int lanes, ArrayRef<IR> carried, IRs& next) {
+  // One vector of a row, which begins at `place` of it. Appends what is carried on to `next`, and what is to be written to `written`. Of the last vector, only the lanes that are new count.
+  void walk_step(Visit& visit, const Indices& within, IR place, ArrayRef<IR> carried, IR is_new, IRs& next, std::vector<Written>& written) {
     Walk& walk = walks_[visit.walk];
     int w = int(visit.walk);
     Indices here(visit.index);
     llvm::append_range(here, within);
-    ElementEmitter e(k_, f_, lanes, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
-      if (auto it = visit.values.find(v); it != visit.values.end()) return k_.splat(it->second, lanes);
+    ElementEmitter e(k_, f_, lanes_, [&](ElementEmitter& e, Value v, const Indices& i) -> IR {
+      if (auto it = visit.values.find(v); it != visit.values.end()) return k_.splat(it->second, lanes_);
       Operation* op = v.getDefiningOp();
       bool computed_here = op && f_.roles.count(op);
-      if (computed_here && kept_.count(v) && kept_[v].first < w) return load_kept(v, visit, place, lanes);
+      if (computed_here && kept_.count(v) && kept_[v].first < w) return load_kept(v, visit, place);
       if (c_.slots.has(v) && !computed_here) {
         if (w == 0 && shaped(v).getShape() == ArrayRef<int64_t>(f_.shape)) streamed_.insert(v);
         return e.load(v, c_.buffer(v), i);
@@ -355,47 +363,49 @@ class RowsEmitter {
       return nullptr;
     });
     for (auto& [v, kept] : kept_)
-      if (kept.first == w) store_kept(v, e.emit(v, here), visit, place, lanes);
+      if (kept.first == w) written.push_back({e.emit(v, here), [this, v = v, &visit, place](IR x) { store_kept(v, x, visit, place); }});
     // One may be written where another one's input lies: all of them are read for before.
     auto place_of = [&](Value v) { return shaped(v).getRank() == 0 ? Indices() : here; };
-    IRs stored = llvm::map_to_vector(walk.stores, [&](Value v) { return e.emit(v, place_of(v)); });
-    for (auto [v, x] : llvm::zip(walk.stores, stored))
-      k_.store(element(v), x, c_.buffer(v), e.offset(shaped(v).getShape(), place_of(v)).base, lanes, lanes > 1 && past_caches_.contains(v));
+    for (Value v : walk.stores)
+      written.push_back({e.emit(v, place_of(v)), [this, v, at = place_of(v), streams = !is_new && lanes_ > 1 && past_caches_.contains(v)](IR x) {
+                           k_.store(element(v), x, c_.buffer(v), c_.elements(1).offset(shaped(v).getShape(), at).base, lanes_, streams);
+                         }});
     for (ReduceOp r : walk.reductions) {
       Operation* reducer = simple_reducer(r.getBody().front());
       IR sum = carried[next.size()], x = e.emit(r.getInputs()[0], here);
-      if (notes_nan(r, lanes)) {
+      if (is_new) x = k_.b.CreateSelect(is_new, x, neutral(k_, reducer, x->getType()));
+      if (notes_nan(r)) {
         IR noted = carried[next.size() + 1];
         next.push_back(extreme(reducer, sum, x));
-        next.push_back(note_nan(noted, x, lanes));
+        next.push_back(note_nan(noted, x));
       } else {
         next.push_back(e.compute(reducer, {sum, x}));
       }
     }
-    if (lanes == 1) return;
+    if (lanes_ == 1 || is_new) return;
     // What comes next is asked for, beyond what the hardware foresees. A first walk alone waits for memory, the second computes: there the next row is.
     IR offset = e.offset(f_.shape, here).base;
     if (w == (overlaps_ ? 0 : 1) && row_elements() <= kLongRow)
-      for (Value v : streamed_) prefetch(v, k_.add(offset, k_.i64(overlaps_ ? std::min(row_elements(), kAhead) : row_elements())), lanes, false);
+      for (Value v : streamed_) prefetch(v, k_.add(offset, k_.i64(overlaps_ ? std::min(row_elements(), kAhead) : row_elements())), false);
     // The lines that a later walk writes, all at once, are made ours, unless vectors are whole lines, of which nothing has to be read.
     if (w == 1 && row_elements() <= kLongRow)
       for (const Walk& later : ArrayRef(walks_).drop_front(2))
         for (Value v : later.stores)
-          if (shaped(v).getShape() == ArrayRef(f_.shape) && !past_caches_.contains(v) && !written_whole(v)) prefetch(v, offset, lanes, true);
+          if (shaped(v).getShape() == ArrayRef(f_.shape) && !past_caches_.contains(v) && !written_whole(v)) prefetch(v, offset, true);
   }
 
   // The extreme of floats is nan if one of them is. In vectors that is noted aside, two of them at a time: the extreme itself is then one instruction,
   // not four that wait for each other.
-  bool notes_nan(ReduceOp r, int lanes) {
-    return lanes > 2 && isa<MaxOp, MinOp>(simple_reducer(r.getBody().front())) && k_.compute_type(element(r.getInputs()[0]))->isFloatTy();
+  bool notes_nan(ReduceOp r) {
+    return lanes_ > 2 && isa<MaxOp, MinOp>(simple_reducer(r.getBody().front())) && k_.compute_type(element(r.getInputs()[0]))->isFloatTy();
   }
   IR extreme(Operation* reducer, IR x, IR y) {
     return k_.b.CreateSelect(isa<MaxOp>(reducer) ? k_.b.CreateFCmpOGT(x, y) : k_.b.CreateFCmpOLT(x, y), x, y);
   }
-  IR note_nan(IR noted, IR x, int lanes) {
-    SmallVector<int> low(lanes / 2), high(lanes / 2);
+  IR note_nan(IR noted, IR x) {
+    SmallVector<int> low(lanes_ / 2), high(lanes_ / 2);
     std::iota(low.begin(), low.end(), 0);
-    std::iota(high.begin(), high.end(), lanes / 2);
+    std::iota(high.begin(), high.end(), lanes_ / 2);
     IR either = k_.b.CreateFCmpUNO(k_.b.CreateShuffleVector(x, low), k_.b.CreateShuffleVector(x, high));
     return k_.b.CreateOr(noted, k_.b.CreateSExt(either, noted->getType()));
   }
@@ -405,8 +415,8 @@ class RowsEmitter {
   }
 
   // Every other line: the hardware fetches the one beside it.
-  void prefetch(Value v, IR offset, int lanes, bool to_write) {
-    for (int64_t at = 0, step = 128 / element_bytes(element(v)); at < lanes; at += step)
+  void prefetch(Value v, IR offset, bool to_write) {
+    for (int64_t at = 0, step = 128 / element_bytes(element(v)); at < lanes_; at += step)
       k_.prefetch(k_.b.CreateInBoundsGEP(k_.memory_type(element(v)), c_.buffer(v), k_.add(offset, k_.i64(at))), to_write);
   }
   int64_t kept_bytes(Value v) { return round_up(row_elements() * (element(v).getIntOrFloatBitWidth() == 64 ? 8 : 4), 64); }
@@ -421,13 +431,13 @@ class RowsEmitter {
     auto* type = k_.compute_type(element(v));
     return type->isIntegerTy(1) ? k_.b.getInt8Ty() : type;
   }
-  void store_kept(Value v, IR x, const Visit& visit, IR place, int lanes) {
-    if (x->getType()->getScalarType()->isIntegerTy(1)) x = k_.b.CreateZExt(x, k_.vector(k_.b.getInt8Ty(), lanes));
+  void store_kept(Value v, IR x, const Visit& visit, IR place) {
+    if (x->getType()->getScalarType()->isIntegerTy(1)) x = k_.b.CreateZExt(x, k_.vector(k_.b.getInt8Ty(), lanes_));
     k_.b.CreateAlignedStore(x, kept_address(v, visit, place), llvm::Align(1));
   }
-  IR load_kept(Value v, const Visit& visit, IR place, int lanes) {
-    IR x = k_.b.CreateAlignedLoad(k_.vector(stored_type(v), lanes), kept_address(v, visit, place), llvm::Align(1));
-    return k_.compute_type(element(v))->isIntegerTy(1) ? k_.b.CreateTrunc(x, k_.vector(k_.b.getInt1Ty(), lanes)) : x;
+  IR load_kept(Value v, const Visit& visit, IR place) {
+    IR x = k_.b.CreateAlignedLoad(k_.vector(stored_type(v), lanes_), kept_address(v, visit, place), llvm::Align(1));
+    return k_.compute_type(element(v))->isIntegerTy(1) ? k_.b.CreateTrunc(x, k_.vector(k_.b.getInt1Ty(), lanes_)) : x;
   }
 
   KernelContext& c_;
@@ -436,7 +446,7 @@ class RowsEmitter {
   ArrayRef<int64_t> outer_, inner_;  // dimensions of rows, and within one but the columns
   size_t ones_ = 0;                  // dimensions of one element behind the columns
   int64_t rows_ = 1, segments_ = 1, columns_ = 1;  // of a row as many segments of so many elements, one after the other; one segment if nothing tells them apart
-  int lanes_ = 1, half_ = 1;
+  int lanes_ = 1;
   bool flat_ = false, overlaps_ = false;
   SmallVector<Walk> walks_;
   size_t passes_ = 1;  // walks that do something: all or all but the last
