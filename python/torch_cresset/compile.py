@@ -25,7 +25,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from . import _C, direct, first_calls, operators
 from .programs import Programs, listed
-from .recorder import _NotLowered, _Recorder, recording
+from .recorder import _DEVICE, _NotLowered, _Recorder, recording
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ class Graph:
     def record(self, inputs):
         with torch.no_grad(), recording():
             stand_ins = [_stand_in(v) for v in inputs]
-            results = listed(_Recorder(self.module).run(*stand_ins))
+            results = [v.to(_DEVICE) if isinstance(v, torch.Tensor) else v for v in listed(_Recorder(self.module).run(*stand_ins))]  # the token that orders effects is the CPU's
             tensors = [v for v in stand_ins if isinstance(v, torch.Tensor)]
             outputs = [v for v in results if isinstance(v, torch.Tensor)]
             program = _C.captured_program(tensors, outputs)

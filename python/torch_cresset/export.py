@@ -66,7 +66,7 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
     state = dict(function.named_parameters()) | dict(function.named_buffers()) if isinstance(function, torch.nn.Module) else {}
     flat, spec = pytree.tree_flatten((args, kwargs))
     given = [v for v in flat if isinstance(v, torch.Tensor)]
-    with recording():
+    with recording(calls_kernels=False):
         stand_ins = [_C.wrap(t.detach()).requires_grad_(t.requires_grad) for t in given]
         stand_ins += [_C.wrap(t.detach(), known=not t.is_floating_point() and not t.is_complex()).requires_grad_(t.requires_grad) for t in state.values()]
         left = iter(stand_ins)

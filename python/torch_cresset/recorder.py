@@ -13,12 +13,12 @@ _DEVICE = torch.device("cresset", 0)
 
 
 @contextlib.contextmanager
-def recording():
-    """While it lasts, operators on device tensors are recorded and none of them runs. Random numbers that are asked for meanwhile are not used up: the first call draws the same as
+def recording(calls_kernels=True):
+    """While it lasts, operators on device tensors are recorded and none of them runs; with `calls_kernels` also those that are not lowered, which PyTorch's kernels are to run. Random numbers that are asked for meanwhile are not used up: the first call draws the same as
     later ones after the same seed."""
     generator = torch.cresset.default_generators[0]
     state = generator.get_state()
-    _C.begin_capture()
+    _C.begin_capture(calls_kernels)
     try:
         yield
     finally:

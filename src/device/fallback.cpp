@@ -14,9 +14,11 @@
 #include "device/complex.h"
 #include "device/convert.h"
 #include "device/generator.h"
+#include "device/kernel_call.h"
 #include "trace/capture.h"
 #include "trace/cell.h"
 #include "trace/composite.h"
+#include "trace/schema.h"
 
 namespace cresset::device {
 namespace {
@@ -24,8 +26,7 @@ namespace {
 bool is_ours(const at::Tensor& t) { return t.defined() && t.device().type() == c10::DeviceType::PrivateUse1; }
 
 // `reason`: what of the operator is not lowered, if not all of it.
-void announce(const std::string& name, const std::string& reason) {
-  count(name);
+void announce(const std::string& name, const std::string& reason, const char* consequence) {
   const char* text = std::getenv("CRESSET_FALLBACK");
   std::string mode = text ? text : "warn";
   TORCH_CHECK_NOT_IMPLEMENTED(mode != "error", "cresset: ", name, " is not lowered", reason, " (CRESSET_FALLBACK=error); add it to ops/aten.yaml with a lowering in src/lowering, "
@@ -35,8 +36,7 @@ void announce(const std::string& name, const std::string& reason) {
   static auto* mutex = new std::mutex;
   std::lock_guard lock(*mutex);
   if (warned->insert(name + reason).second)
-    TORCH_WARN("cresset: ", name, " is not lowered", reason, " and runs on the CPU, which ends the traced program there. "
-               "To lower it see docs/adding-an-op.md; to silence this, CRESSET_FALLBACK=allow");
+    TORCH_WARN("cresset: ", name, " is not lowered", reason, consequence, ". To lower it see docs/adding-an-op.md; to silence this, CRESSET_FALLBACK=allow");
 }
 
 // A random operator draws from the device's generator also here: it seeds the CPU's for the time of the call.
@@ -89,40 +89,26 @@ class CpuCopies {
   std::vector<std::pair<at::Tensor, at::Tensor>> written_;  // device, CPU
 };
 
-// Puts others in the place of the tensors that an argument or a result consists of.
-template <class Replace>
-void replace_tensors(c10::IValue& value, Replace replace) {
-  if (value.isTensor()) {
-    value = replace(value.toTensor());
-  } else if (value.isTensorList()) {
-    std::vector<at::Tensor> list;
-    for (const at::Tensor& t : value.toTensorVector()) list.push_back(replace(t));
-    value = c10::List<at::Tensor>(list);
-  } else if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
-    for (const std::optional<at::Tensor>& t : value.toOptionalTensorList()) list.push_back(t ? std::optional(replace(*t)) : std::nullopt);
-    value = list;
-  }
-}
-
 }  // namespace
 
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (record_complex(op, stack)) return;
   const auto& schema = op.schema();
   trace::check_not_in_body(("use " + schema.name() + ", which is not lowered").c_str());
+  if (record_kernel_call(op, stack)) return announce(schema.name(), "", " and runs eagerly, which splits the compiled graph there");
   TORCH_CHECK_NOT_IMPLEMENTED(!trace::capturing(), "cresset: ", schema.name(), " is not lowered and can't be part of a captured program; a value is read while its graph is captured");
   std::string reason;
   for (const auto& value : torch::jit::last(*stack, schema.arguments().size()))
     if (value.isTensor() && value.toTensor().defined() && without_code(value.toTensor().scalar_type())) reason = std::string(" for ") + c10::toString(value.toTensor().scalar_type());
-  announce(schema.name(), reason);
+  count(schema.name());
+  announce(schema.name(), reason, " and runs on the CPU, which ends the traced program there");
 
   CpuCopies copies;
   std::optional<at::Generator> generator;
   for (size_t i = 0, first = stack->size() - schema.arguments().size(); i < schema.arguments().size(); ++i) {
     c10::IValue& value = (*stack)[first + i];
     const auto* alias = schema.arguments()[i].alias_info();
-    replace_tensors(value, [&](const at::Tensor& t) { return copies.to_cpu(t, alias && alias->isWrite()); });
+    trace::replace_tensors(value, [&](const at::Tensor& t) { return copies.to_cpu(t, alias && alias->isWrite()); });
     if (value.isDevice() && value.toDevice().type() == c10::DeviceType::PrivateUse1) {
       value = c10::Device(at::kCPU);
     } else if (value.isGenerator()) {
@@ -135,7 +121,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   copies.write_back();
   for (size_t i = stack->size() - schema.returns().size(); i < stack->size(); ++i)
-    replace_tensors((*stack)[i], [&](const at::Tensor& t) { return copies.to_device(t); });
+    trace::replace_tensors((*stack)[i], [&](const at::Tensor& t) { return copies.to_device(t); });
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }

@@ -121,6 +121,7 @@ class GraphLowering {
   Values lower_plainly(const trace::Node& n, Values operands, Location loc) {
     if (n.op().body) return lower_body(*n.op().body, operands);
     Builder b(b_, loc, std::move(operands), n);
+    TORCH_CHECK_NOT_IMPLEMENTED(n.op().lower, "cresset: ", n.op().name, " is not lowered");
     n.op().lower(b, n);
     TORCH_CHECK(b.results.size() == n.types().size(), "cresset: the lowering of ", n.op().name, " gives ", b.results.size(), " results instead of ", n.types().size());
     for (size_t i = 0; i < b.results.size(); ++i) {

@@ -149,7 +149,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
       .def("__call__", &RepeatedCall::operator(), py::arg("inputs"), release)
       .def("forget", &RepeatedCall::forget);
   m.def("keep_operator", &python::keep_operator, py::arg("name"), py::arg("kernel"), py::arg("repeated"));
-  m.def("begin_capture", &trace::begin_capture);
+  m.def("begin_capture", &trace::begin_capture, py::arg("calls_kernels") = false);
   m.def("abort_capture", &trace::abort_capture);
   m.def("captured_program", &trace::captured_program, py::arg("inputs"), py::arg("outputs"), py::arg("saved") = std::vector<at::Tensor>(), release);
   m.def("partition", [](const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& tangents,

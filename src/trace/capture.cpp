@@ -25,6 +25,7 @@ std::pair<int64_t, int64_t> (*draw_random)() = nullptr;
 namespace {
 
 struct Capture {
+  bool calls_kernels = false;
   std::vector<std::pair<NodePtr, NodePtr>> randoms;  // seed, offset
   bool drawn = false;                                // a program draws them
   // Their buffers are held here, so that a capture that is given up never has the caller's memory overwritten.
@@ -123,6 +124,7 @@ at::Tensor stand_in(const TensorType& type) {
 }
 
 bool capturing() { return current; }
+bool capture_calls_kernels() { return current && current->calls_kernels; }
 const void* capture_of_thread() { return current; }
 std::vector<IndexCheck>* checks_of_capture() { return current ? &current->checks : nullptr; }
 
@@ -151,11 +153,12 @@ void check_readable(const Cell& cell) {
   TORCH_CHECK(is_constant(cell.content()), "cresset: a value is read while its graph is captured: an operator that is not lowered, or .item(), cannot be part of a captured program");
 }
 
-void begin_capture() {
+void begin_capture(bool calls_kernels) {
   std::lock_guard lock(trace_mutex());
   TORCH_CHECK(!current, "cresset: a capture is under way already");
   sync();  // what this thread has pending is no part of the graph
   current = new Capture;
+  current->calls_kernels = calls_kernels;
 }
 
 void abort_capture() {

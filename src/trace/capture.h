@@ -93,7 +93,8 @@ class CapturedProgram {
 };
 
 /// Of what this thread records from here on; other threads go on as they were.
-void begin_capture();
+/// `calls_kernels`: what is not lowered is recorded as well, to be run by PyTorch's kernels; else it raises.
+void begin_capture(bool calls_kernels = false);
 /// Ends it: what was recorded on the stand-ins is forgotten.
 void abort_capture();
 /// A program of what has been recorded, from these stand-ins to these tensors; the capture goes on. Outputs share memory where the recorded tensors did, and never because
@@ -110,6 +111,8 @@ bool is_input_of_capture(const Node& leaf);
 bool is_random(const Node& leaf);
 /// Whether this thread captures a graph: values must not be read now.
 bool capturing();
+/// Whether it takes what is not lowered.
+bool capture_calls_kernels();
 /// Tells its capture from others; null without.
 const void* capture_of_thread();
 /// Of what it has recorded; null without.

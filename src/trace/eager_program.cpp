@@ -12,6 +12,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "trace/composite.h"
+#include "trace/schema.h"
 #include "trace/step.h"
 
 namespace cresset::trace {
@@ -49,20 +50,6 @@ const char* kernel_name(const Step& s) {
   return moves ? "aten::_native_batch_norm_legit_functional" : s.op->eager;
 }
 
-bool is_list_of_tensors(const c10::Argument& a) {
-  auto* list = a.type()->castRaw<c10::ListType>();
-  if (!list) return false;
-  auto element = list->getElementType();
-  if (auto* optional = element->castRaw<c10::OptionalType>()) element = optional->getElementType();
-  return element->kind() == c10::TypeKind::TensorType;
-}
-const c10::Type& inner_type(const c10::Argument& a) {
-  auto* optional = a.type()->castRaw<c10::OptionalType>();
-  return optional ? *optional->getElementType() : *a.type();
-}
-bool is_tensor(const c10::Argument& a) { return inner_type(a).kind() == c10::TypeKind::TensorType; }
-bool is_written(const c10::Argument& a) { return a.alias_info() && a.alias_info()->isWrite(); }
-bool is_out(const c10::Argument& a) { return is_written(a) && a.kwarg_only(); }
 bool is_recorded(const Step& s, const c10::Argument& a, size_t attribute) { return s.op->attributes[attribute] && a.name() == s.op->attributes[attribute]; }
 
 c10::IValue as_argument(const Attribute& attribute, const c10::Argument& a, const std::function<at::Tensor(uint32_t)>& operand) {
@@ -112,9 +99,9 @@ class Arguments {
   torch::jit::Stack stack(const Tensors& values) const {
     auto at = [&](size_t operand) { return step_.operands[operand] == kAbsent ? at::Tensor() : values[step_.operands[operand]]; };
     torch::jit::Stack stack;
-    size_t operand = 0, attribute = 0;
+    size_t operand = 0, attribute = 0, outs = 0;
     for (const c10::Argument& a : schema_.arguments()) {
-      if (is_out(a)) stack.push_back(at::empty({0}, step_.types[0].dtype));
+      if (is_out(a)) stack.push_back(at::empty({0}, step_.types[outs++].dtype));
       else if (is_tensor(a)) stack.push_back(tensor(a, at(operand++), stack));
       else if (!is_recorded(step_, a, attribute)) stack.push_back(a.default_value() ? *a.default_value() : c10::IValue());
       else if (const Attribute& value = step_.attributes[attribute++]; is_list_of_tensors(a)) stack.push_back(list(a, size_t(std::get<int64_t>(value)), operand, at));
@@ -278,6 +265,11 @@ class EagerGraph {
     find_ends();
   }
 
+  // Which threads can't run at the same time.
+  bool has_programs() const {
+    return llvm::any_of(steps_, [](const Step& s) { return s.piece || (s.body && s.body->has_programs()); });
+  }
+
   Tensors run(Tensors inputs) const {
     Tensors values = std::move(inputs), results;
     values.resize(size_t(values_));
@@ -321,6 +313,7 @@ class EagerGraph {
       torch::jit::Stack stack = Arguments(s).stack(values);
       s.kernel->redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
       results = flattened(std::move(stack));
+      if (!is_lowered(*s.op)) note_fallback(s, results);
     } else {
       Tensors in;
       for (int v : s.operands) in.push_back(v == kAbsent ? at::Tensor() : values[v]);
@@ -331,6 +324,11 @@ class EagerGraph {
     }
     for (size_t i = 0; i < std::min(s.types.size(), results.size()); ++i) values[s.results + i] = std::move(results[i]);
     for (int v : s.ends) values[v].reset();
+  }
+
+  static void note_fallback(const Step& s, Tensors& results) {
+    if (s.kernel->schema().returns().empty()) results.push_back(at::zeros({}, at::kBool));
+    else s.op->counter->add();
   }
 
   // Whether nobody else has the first operand, and what it lies over is no input's memory.
@@ -347,15 +345,16 @@ class EagerGraph {
 
 class EagerProgram final : public Program {
  public:
-  EagerProgram(const Graph& graph, const CompilePiece& compile) : operators_(graph, compile) {
+  EagerProgram(const Graph& graph, const CompilePiece& compile, bool for_good) : operators_(graph, compile) {
     for (const NodePtr& n : graph.inputs) from_.push_back(n->types()[0]), inputs_.push_back(port_of(from_.back()));
     for (auto [v, aliased] : llvm::zip(graph.outputs, graph.aliased)) {
       to_.push_back(v.type()), outputs_.push_back(port_of(v.type()));
       outputs_.back().aliased = aliased;
     }
-    stats_.compiled = false;
+    stats_.compiled = for_good;
   }
 
+  std::unique_ptr<Program> twin() const override { return operators_.has_programs() ? nullptr : std::make_unique<EagerProgram>(*this); }
   void run(void* const* inputs, void* const* outputs) override {
     KernelsAlone guard;
     Tensors in, out;
@@ -373,9 +372,9 @@ class EagerProgram final : public Program {
 
 }  // namespace
 
-std::shared_ptr<Program> eager_program(const Graph& graph, const CompilePiece& compile) {
+std::shared_ptr<Program> eager_program(const Graph& graph, const CompilePiece& compile, bool for_good) {
   auto is_eager = [](const NodePtr& n) { return n->op().eager || n->op().body; };
-  return llvm::any_of(graph.nodes, is_eager) ? std::make_shared<EagerProgram>(graph, compile) : nullptr;
+  return llvm::any_of(graph.nodes, is_eager) ? std::make_shared<EagerProgram>(graph, compile, for_good) : nullptr;
 }
 
 }  // namespace cresset::trace

@@ -84,7 +84,7 @@ struct Operator {
   const char* overload;  ///< "Tensor", or ""
   Counter* counter;      ///< "cresset::gelu", counts each time the operator is recorded
   const char* composite; ///< emitted as the stablehlo.composite of this name ("aten.gelu"), or null
-  /// Emits the node's results; generated, it decodes operands and attributes and calls the typed lowering function.
+  /// Emits the node's results; generated, it decodes operands and attributes and calls the typed lowering function. Null with a body, and of what is not lowered, which `eager` runs between programs.
   void (*lower)(lowering::Builder&, const Node&);
   /// Names of the node's attributes, null-terminated.
   const char* const* attributes;
@@ -181,6 +181,7 @@ std::recursive_mutex& trace_mutex();
 inline const TensorType& Value::type() const { return node->types()[index]; }
 
 inline bool is_builtin(const Operator& op) { return op.counter == builtin::input.counter; }
+inline bool is_lowered(const Operator& op) { return op.lower || op.body; }
 inline bool is_leaf(const Node& n) { return &n.op() == &builtin::input || &n.op() == &builtin::scalar; }
 
 }  // namespace cresset::trace

@@ -102,7 +102,7 @@ bool is_cheap(const Operator& op) {
   auto [it, added] = known->insert({&op, false});
   if (!added) return it->second;
   std::string_view name = op.name;
-  if (op.body || (op.composite && composite::is_saved(op.composite))) return false;
+  if (op.body || !is_lowered(op) || (op.composite && composite::is_saved(op.composite))) return false;
   static const std::set<std::string_view> others{"aten::fill", "aten::zero", "aten::cat", "aten::stack", "aten::constant_pad_nd", "aten::triu", "aten::tril", "aten::flip", "aten::roll", "aten::repeat"};
   if (name.starts_with("cresset::") || others.count(name)) return it->second = true;
   auto schema = c10::Dispatcher::singleton().findSchema({op.name, op.overload});

@@ -69,7 +69,7 @@ bool varies(uint64_t place, uint64_t bits) {
 
 Recorder::Recorder(const Operator& op, bool in_place) : lock_(trace_mutex()), op_(op), in_place_(in_place) {
   bound_trace();
-  op.counter->add();
+  if (is_lowered(op)) op.counter->add();  // else each call of the kernel is counted
   key_.push_back(reinterpret_cast<uint64_t>(&op));
 }
 Recorder::~Recorder() = default;

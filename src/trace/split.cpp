@@ -275,7 +275,9 @@ std::shared_ptr<Program> split_program(const Graph& graph, const std::vector<boo
     if (!is_layout(*graph.nodes[i])) ++all, unchanged += !changing[i];
   if (unchanged == all || unchanged < kWorthwhile || unchanged * 4 < all) return nullptr;
   splits.add();
-  return Splitter(graph, changing).split(compile);
+  return split_apart(graph, changing, compile);
 }
+
+std::shared_ptr<Program> split_apart(const Graph& graph, const std::vector<bool>& changing, const CompilePiece& compile) { return Splitter(graph, changing).split(compile); }
 
 }  // namespace cresset::trace

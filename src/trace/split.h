@@ -21,4 +21,7 @@ using CompilePiece = std::function<std::shared_ptr<Program>(const Graph& piece, 
 /// The graph in pieces; null where so much changes that it is rather compiled whole. `compile` is asked once for equal ones.
 std::shared_ptr<Program> split_program(const Graph& graph, const std::vector<bool>& changing, const CompilePiece& compile);
 
+/// The same wherever something changes.
+std::shared_ptr<Program> split_apart(const Graph& graph, const std::vector<bool>& changing, const CompilePiece& compile);
+
 }  // namespace cresset::trace

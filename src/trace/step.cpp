@@ -289,8 +289,11 @@ std::vector<std::string> described(const Graph& graph) {
   return lines;
 }
 
+std::shared_ptr<Program> program_around_kernels(const Graph& graph);
+
 // `lines` are the graph's, if there are any yet.
 std::shared_ptr<Program> compiled(const Graph& graph, std::vector<std::string>& lines, bool sizes_change) {
+  if (!llvm::all_of(graph.nodes, [](const NodePtr& n) { return is_lowered(n->op()); })) return program_around_kernels(graph);
   static Counter compiles("cresset.compile");
   auto start = std::chrono::steady_clock::now();
   if (lines.empty()) lines = described(graph);
@@ -355,6 +358,15 @@ std::shared_ptr<Program> program_of_piece(const Graph& piece, bool changes, int 
   if (!program) program = with_costs(piece, changing, [&] { return compiled(piece, lines, changes); });
   keep({hash, program, std::move(lines)});
   return program;
+}
+
+// Of a graph that is not lowered as a whole: programs, and between them PyTorch's kernels.
+std::shared_ptr<Program> program_around_kernels(const Graph& graph) {
+  std::vector<bool> apart;
+  for (const NodePtr& n : graph.nodes) apart.push_back(!is_lowered(n->op()));
+  return split_apart(graph, apart, [](const Graph& piece, bool apart, int times) {
+    return apart ? eager_program(piece, pieces(false), true) : program_of_piece(piece, false, times, false);
+  });
 }
 
 // For sizes that come for the first time: what depends on them may be left to PyTorch's kernels. Of pieces only where nothing is overwritten, so that the graph can be run again if one of these kernels refuses.
@@ -534,7 +546,11 @@ static std::vector<IndexCheck>& checks_now() {
 
 void check_later(const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error) {
   std::lock_guard lock(trace_mutex());
-  Value outside = make_value(builtin::any_outside, {integers}, {low, high, allowed ? Attribute(*allowed) : Attribute()}, {at::kBool, {}});
+  check_later(make_value(builtin::any_outside, {integers}, {low, high, allowed ? Attribute(*allowed) : Attribute()}, {at::kBool, {}}), std::move(message), index_error);
+}
+
+void check_later(Value outside, std::string message, bool index_error) {
+  std::lock_guard lock(trace_mutex());
   std::vector<IndexCheck>& checks = checks_now();
   for (const IndexCheck& known : checks)
     if (known.outside == outside && known.message == message) return;

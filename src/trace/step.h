@@ -29,7 +29,9 @@ struct IndexCheck {
   bool index_error;  ///< the class eager raises: IndexError, or RuntimeError
   void raise() const;
 };
-/// Lets the program that computes `integers` check them; it raises after it has run.
+/// Lets the program that computes `outside` raise after it has run, if that is true.
+void check_later(Value outside, std::string message, bool index_error);
+/// The same of integers.
 void check_later(const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error);
 /// The checks recorded since the last execution, for a program that somebody else runs.
 std::vector<IndexCheck> take_checks();
