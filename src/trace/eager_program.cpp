@@ -5,6 +5,7 @@
 #include <ATen/core/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <cstring>
 #include <set>
 #include <unordered_map>
 
@@ -99,9 +100,9 @@ class Arguments {
   torch::jit::Stack stack(const Tensors& values) const {
     auto at = [&](size_t operand) { return step_.operands[operand] == kAbsent ? at::Tensor() : values[step_.operands[operand]]; };
     torch::jit::Stack stack;
-    size_t operand = 0, attribute = 0, outs = 0;
+    size_t operand = 0, attribute = 0;
     for (const c10::Argument& a : schema_.arguments()) {
-      if (is_out(a)) stack.push_back(at::empty({0}, step_.types[outs++].dtype));
+      if (is_out(a)) stack.push_back(at::empty({0}, step_.types[0].dtype));
       else if (is_tensor(a)) stack.push_back(tensor(a, at(operand++), stack));
       else if (!is_recorded(step_, a, attribute)) stack.push_back(a.default_value() ? *a.default_value() : c10::IValue());
       else if (const Attribute& value = step_.attributes[attribute++]; is_list_of_tensors(a)) stack.push_back(list(a, size_t(std::get<int64_t>(value)), operand, at));
@@ -362,7 +363,10 @@ class EagerProgram final : public Program {
     out = operators_.run(in);
     for (at::Tensor& result : out)  // it may be a view of an input that another result is about to overwrite
       if (llvm::any_of(in, [&](const at::Tensor& t) { return t.is_alias_of(result); })) result = result.clone();
-    for (auto [data, type, result] : llvm::zip(llvm::ArrayRef(outputs, to_.size()), to_, out)) over(data, type).copy_(result);
+    for (auto [data, type, result] : llvm::zip(llvm::ArrayRef(outputs, to_.size()), to_, out)) {
+      if (result.is_contiguous()) std::memcpy(data, result.const_data_ptr(), result.nbytes());
+      else over(data, type).copy_(result);
+    }
   }
 
  private:

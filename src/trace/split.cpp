@@ -107,14 +107,17 @@ class SplitProgram final : public Program {
 class Splitter {
  public:
   Splitter(const Graph& graph, const std::vector<bool>& changes) : graph_(graph), made_of_less_(made_of_less(graph, changes)) {
-    // Pieces of even number are of operators that did not change, pieces of odd number of those that did.
+    // Pieces of even number are of operators that did not change, pieces of odd number of those that did. A result that is only shown otherwise than one of the latter stays with it.
+    llvm::DenseSet<const Node*> results;
+    for (const Value& v : graph.outputs) results.insert(v.node.get());
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& n = *graph.nodes[i];
       int own = changes[i], first = 0;
       for (const Value& v : n.operands())
         if (v && !is_leaf(*v.node)) first = std::max(first, is_repeated(*v.node, own) ? reads_after_[v.node.get()] : piece_of_[v.node.get()]);
       reads_after_[&n] = first;
-      piece_of_[&n] = first % 2 == own ? first : first + 1;
+      bool stays = first % 2 == 1 && is_layout(n) && results.contains(&n);
+      piece_of_[&n] = first % 2 == own || stays ? first : first + 1;
       members_[piece_of_[&n]].push_back(graph.nodes[i]);
     }
   }
