@@ -1,8 +1,7 @@
 """torch.compile(model, backend="cresset"): inference and training from the same lowerings as the device.
 
 Dynamo guards; each graph is recorded once on stand-ins for its inputs, with its gradients, and becomes one program or two, which are then called
-directly (direct.py). AOTAutograd traces what can't be recorded so: then an operator that is not lowered runs eagerly between two programs, counted and
-named once in a warning. CPU tensors go in and come out without copies.
+directly (direct.py). An operator that is not lowered runs eagerly between two programs, counted and named once in a warning. AOTAutograd traces what can't be recorded so. CPU tensors go in and come out without copies.
 """
 
 import contextlib
@@ -41,7 +40,7 @@ _warned = set()
 
 
 class _Eager(torch.nn.Module):
-    """One operator of a graph that is not lowered."""
+    """One operator of a graph that can't be part of a captured program."""
 
     def __init__(self, module, target):
         super().__init__()
@@ -58,7 +57,7 @@ class _Eager(torch.nn.Module):
 
 
 class _Piece(torch.nn.Module):
-    """A part of a graph between operators that are not lowered."""
+    """A part of a graph between such operators."""
 
     def __init__(self, module):
         super().__init__()
@@ -93,7 +92,7 @@ def _split(module, not_lowered):
 
 
 class Graph:
-    """A functional graph, as AOTAutograd's are. Called with a list of inputs of any sizes, it runs as one program, or in pieces around operators that are not lowered."""
+    """A functional graph, as AOTAutograd's are. Called with a list of inputs of any sizes, it runs as one program, or in pieces around operators that can't be part of one."""
 
     def __init__(self, module):
         self.module, self.programs = module, Programs()

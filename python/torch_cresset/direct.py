@@ -2,7 +2,7 @@
 
 That takes a hundredth of the time that AOTAutograd's tracing takes. Inputs that a graph writes to (batch norm's running statistics) are written in place. What it can't do
 raises Unusual, and AOTAutograd traces the graph: graphs that return parts of inputs in training, that write to what has gradients and return such, or to what shares memory, or write what has gradients, that hold modules,
-higher-order operators or functorch's transforms, or operators that are not lowered.
+higher-order operators or functorch's transforms, or operators that are neither lowered nor calls of PyTorch's kernels (src/device/kernel_call.h).
 """
 
 import contextlib

@@ -4,6 +4,7 @@ longer to import than PyTorch, and every `import torch` loads this package.
 
 import contextlib
 import os
+import warnings
 
 import torch
 
@@ -14,16 +15,18 @@ _DEVICE = torch.device("cresset", 0)
 
 @contextlib.contextmanager
 def recording(calls_kernels=True):
-    """While it lasts, operators on device tensors are recorded and none of them runs; with `calls_kernels` also those that are not lowered, which PyTorch's kernels are to run. Random numbers that are asked for meanwhile are not used up: the first call draws the same as
-    later ones after the same seed."""
+    """While it lasts, operators on device tensors are recorded and none of them runs; with `calls_kernels` also those that are not lowered, which PyTorch's kernels are to run.
+    Random numbers that are asked for meanwhile are not used up: the first call draws the same as later ones after the same seed."""
     generator = torch.cresset.default_generators[0]
     state = generator.get_state()
     _C.begin_capture(calls_kernels)
     try:
         yield
     finally:
-        _C.abort_capture()
+        texts = _C.abort_capture()
         generator.set_state(state)
+        for text in texts:
+            warnings.warn(text)
 
 
 def _on_device(value):

@@ -27,16 +27,18 @@ bool is_ours(const at::Tensor& t) { return t.defined() && t.device().type() == c
 
 // `reason`: what of the operator is not lowered, if not all of it.
 void announce(const std::string& name, const std::string& reason, const char* consequence) {
-  const char* text = std::getenv("CRESSET_FALLBACK");
-  std::string mode = text ? text : "warn";
+  const char* set = std::getenv("CRESSET_FALLBACK");
+  std::string mode = set ? set : "warn";
   TORCH_CHECK_NOT_IMPLEMENTED(mode != "error", "cresset: ", name, " is not lowered", reason, " (CRESSET_FALLBACK=error); add it to ops/aten.yaml with a lowering in src/lowering, "
                               "or set CRESSET_FALLBACK=warn to run it on the CPU");
   if (mode == "allow") return;
   static auto* warned = new std::unordered_set<std::string>;
   static auto* mutex = new std::mutex;
   std::lock_guard lock(*mutex);
-  if (warned->insert(name + reason).second)
-    TORCH_WARN("cresset: ", name, " is not lowered", reason, consequence, ". To lower it see docs/adding-an-op.md; to silence this, CRESSET_FALLBACK=allow");
+  if (!warned->insert(name + reason).second) return;
+  std::string text = "cresset: " + name + " is not lowered" + reason + consequence + ". To lower it see docs/adding-an-op.md; to silence this, CRESSET_FALLBACK=allow";
+  if (trace::capturing()) trace::warn_of_capture(std::move(text));
+  else TORCH_WARN(text);
 }
 
 // A random operator draws from the device's generator also here: it seeds the CPU's for the time of the call.
@@ -54,9 +56,11 @@ class SeededCpu {
   at::Tensor before_;
 };
 
-// What the operator works on: one CPU storage for each cell, so that aliases stay aliases. Bytes are copied back where it writes.
-class CpuCopies {
+// What the operator works on: one CPU storage for each cell, so that aliases stay aliases. Where it writes, that is a copy, whose bytes are copied back.
+class CpuArguments {
  public:
+  explicit CpuArguments(bool copied) : copied_(copied) {}
+
   at::Tensor to_cpu(const at::Tensor& t, bool writes) {
     if (!is_ours(t)) return t;
     at::Tensor cpu = at::empty({0}, t.options().device(at::kCPU)).set_(storage_of(trace::Cell::of(t)), t.storage_offset(), t.sizes(), t.strides());
@@ -66,28 +70,71 @@ class CpuCopies {
     return cpu;
   }
   void write_back() {
-    for (auto& [device, cpu] : written_) {
-      if (device.sizes() != cpu.sizes()) device.resize_(cpu.sizes());
-      device.copy_(cpu);
-    }
+    for (auto& [device, cpu] : written_) write(device, cpu);
   }
   at::Tensor to_device(const at::Tensor& t) const {
     if (!t.defined() || !t.device().is_cpu()) return t;
     for (auto& [device, cpu] : written_)
       if (cpu.is_same(t)) return device;
-    return t.to(c10::Device(c10::DeviceType::PrivateUse1, 0));
+    if (!is_whole(t)) return t.to(c10::Device(c10::DeviceType::PrivateUse1, 0));
+    at::Tensor device = trace::new_tensor(t.nbytes(), t.scalar_type(), t.sizes(), t.strides());
+    take_over(device, t);
+    return device;
+  }
+  static void write(const at::Tensor& device, const at::Tensor& cpu) {
+    bool replaces = is_whole(cpu) && device.scalar_type() == cpu.scalar_type() && device.sizes() == cpu.sizes() && device.strides() == cpu.strides() && device.storage_offset() == 0 &&
+                    device.storage().nbytes() == cpu.nbytes();
+    if (replaces) return take_over(device, cpu);
+    if (device.sizes() != cpu.sizes()) device.resize_(cpu.sizes());
+    device.copy_(cpu);
   }
 
  private:
   at::Storage storage_of(trace::Cell& cell) {
     auto& storage = storages_[&cell];
-    if (!storage) storage = cpu_storage(trace::bytes(cell)->copy());
+    if (!storage) storage = cpu_storage(copied_ ? trace::bytes(cell)->copy() : trace::bytes(cell));
     return storage;
   }
+  // Whether it shows all of a memory that nobody else shows.
+  static bool is_whole(const at::Tensor& t) {
+    return t.numel() && t.is_non_overlapping_and_dense() && t.storage_offset() == 0 && t.storage().nbytes() == t.nbytes() && t.storage().use_count() == 1 && !t.is_complex() && !t.is_neg();
+  }
+  // The CPU tensor's memory becomes the device tensor's.
+  static void take_over(const at::Tensor& device, const at::Tensor& cpu) {
+    trace::replace_bytes(trace::Cell::of(device), Buffer::wrap(cpu.mutable_data_ptr(), cpu.nbytes(), std::make_shared<c10::Storage>(cpu.storage())), cpu.scalar_type());
+  }
 
+  const bool copied_;
   std::unordered_map<trace::Cell*, at::Storage> storages_;
   std::vector<std::pair<at::Tensor, at::Tensor>> written_;  // device, CPU
 };
+
+// PyTorch's kernel on these arguments; its results are put on the stack, or written to `outs`.
+void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const torch::jit::Stack& outs) {
+  const auto& schema = op.schema();
+  auto is_alias = [](const c10::Argument& a) { return a.alias_info() != nullptr; };
+  CpuArguments arguments(std::ranges::any_of(schema.arguments(), is_alias));
+  std::optional<at::Generator> generator;
+  for (size_t i = 0, first = stack->size() - schema.arguments().size(); i < schema.arguments().size(); ++i) {
+    c10::IValue& value = (*stack)[first + i];
+    trace::replace_tensors(value, [&](const at::Tensor& t) { return arguments.to_cpu(t, trace::is_written(schema.arguments()[i])); });
+    if (value.isDevice() && value.toDevice().type() == c10::DeviceType::PrivateUse1) {
+      value = c10::Device(at::kCPU);
+    } else if (value.isGenerator()) {
+      generator = value.toGenerator();
+      value = c10::IValue();
+    }
+  }
+  std::optional<SeededCpu> seeded;
+  if (op.hasTag(at::Tag::nondeterministic_seeded)) seeded.emplace(generator);
+  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  arguments.write_back();
+  for (size_t i = 0, first = stack->size() - schema.returns().size(); i < schema.returns().size(); ++i) {
+    c10::IValue& value = (*stack)[first + i];
+    if (outs.empty()) trace::replace_tensors(value, [&](const at::Tensor& t) { return arguments.to_device(t); });
+    else CpuArguments::write(outs[i].toTensor(), std::exchange(value, outs[i]).toTensor());
+  }
+}
 
 }  // namespace
 
@@ -103,25 +150,10 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   count(schema.name());
   announce(schema.name(), reason, " and runs on the CPU, which ends the traced program there");
 
-  CpuCopies copies;
-  std::optional<at::Generator> generator;
-  for (size_t i = 0, first = stack->size() - schema.arguments().size(); i < schema.arguments().size(); ++i) {
-    c10::IValue& value = (*stack)[first + i];
-    const auto* alias = schema.arguments()[i].alias_info();
-    trace::replace_tensors(value, [&](const at::Tensor& t) { return copies.to_cpu(t, alias && alias->isWrite()); });
-    if (value.isDevice() && value.toDevice().type() == c10::DeviceType::PrivateUse1) {
-      value = c10::Device(at::kCPU);
-    } else if (value.isGenerator()) {
-      generator = value.toGenerator();
-      value = c10::IValue();
-    }
-  }
-  std::optional<SeededCpu> seeded;
-  if (op.hasTag(at::Tag::nondeterministic_seeded)) seeded.emplace(generator);
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
-  copies.write_back();
-  for (size_t i = stack->size() - schema.returns().size(); i < stack->size(); ++i)
-    trace::replace_tensors((*stack)[i], [&](const at::Tensor& t) { return copies.to_device(t); });
+  auto plain = functional(op);
+  torch::jit::Stack outs;
+  if (plain) outs = torch::jit::pop(*stack, schema.arguments().size() - plain->schema().arguments().size());
+  run_on_cpu(plain.value_or(op), stack, outs);
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }

@@ -24,20 +24,6 @@ using Arguments = c10::ArrayRef<c10::IValue>;
 // Programs run with the trace's lock, with which nobody may wait for the interpreter: other libraries' kernels may be Python's.
 bool has_own_kernel(const c10::OperatorHandle& op) { return op.schema().name().starts_with("aten::"); }
 
-// PyTorch asks for results that it allocates itself by the variant that writes to its last arguments: what gives them as its results. Null if there is no such.
-std::optional<c10::OperatorHandle> functional(const c10::OperatorHandle& op) {
-  const auto& arguments = op.schema().arguments();
-  auto outs = std::ranges::count_if(arguments, trace::is_out);
-  if (outs == 0) return op;
-  constexpr std::string_view kOut = "_out";  // of "Tensor_out" the other is "Tensor", and of others it has no name
-  std::string overload = op.schema().overload_name();
-  overload.resize(overload.ends_with(kOut) ? overload.size() - kOut.size() : 0);
-  auto found = c10::Dispatcher::singleton().findSchema({op.schema().name(), overload});
-  if (!found || found->schema().arguments().size() + outs != arguments.size() || found->schema().returns().size() != size_t(outs)) return std::nullopt;
-  bool same = std::ranges::equal(found->schema().arguments(), arguments | std::views::take(arguments.size() - outs), {}, &c10::Argument::name, &c10::Argument::name);
-  return same ? found : std::nullopt;
-}
-
 // Whether it computes nothing but its results, and from its arguments alone.
 bool is_pure(const c10::OperatorHandle& op) {
   for (auto tag : {at::Tag::nondeterministic_seeded, at::Tag::dynamic_output_shape, at::Tag::data_dependent_output})
@@ -114,6 +100,19 @@ void record(trace::Recorder& r, const c10::Argument& a, const c10::IValue& v) {
 }
 
 }  // namespace
+
+std::optional<c10::OperatorHandle> functional(const c10::OperatorHandle& op) {
+  const auto& arguments = op.schema().arguments();
+  auto outs = std::ranges::count_if(arguments, trace::is_out);
+  if (outs == 0) return op;
+  constexpr std::string_view kOut = "_out";  // of "Tensor_out" the other is "Tensor", and of others it has no name
+  std::string overload = op.schema().overload_name();
+  overload.resize(overload.ends_with(kOut) ? overload.size() - kOut.size() : 0);
+  auto found = c10::Dispatcher::singleton().findSchema({op.schema().name(), overload});
+  if (!found || found->schema().arguments().size() + outs != arguments.size() || found->schema().returns().size() != size_t(outs)) return std::nullopt;
+  bool same = std::ranges::equal(found->schema().arguments(), arguments | std::views::take(arguments.size() - outs), {}, &c10::Argument::name, &c10::Argument::name);
+  return same ? found : std::nullopt;
+}
 
 bool record_kernel_call(const c10::OperatorHandle& called, torch::jit::Stack* stack) {
   if (!trace::capture_calls_kernels() || !has_own_kernel(called)) return false;

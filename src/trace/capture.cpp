@@ -33,6 +33,7 @@ struct Capture {
   std::vector<BufferPtr> buffers;
   std::vector<BufferPtr> known;  // of them, those whose values the program may be specialised to
   std::vector<IndexCheck> checks;
+  std::vector<std::string> warnings;
 };
 // Other threads go on meanwhile.
 thread_local Capture* current = nullptr;
@@ -161,8 +162,10 @@ void begin_capture(bool calls_kernels) {
   current->calls_kernels = calls_kernels;
 }
 
-void abort_capture() {
-  if (!current) return;
+void warn_of_capture(std::string text) { capture().warnings.push_back(std::move(text)); }
+
+std::vector<std::string> abort_capture() {
+  if (!current) return {};
   std::unique_ptr<Capture> ended(current);  // and freed without the lock: Python's lock is taken for what Python knows of
   std::lock_guard lock(trace_mutex());
   // What was recorded on the stand-ins must never run: they forget it, and so does what is still held of it.
@@ -170,6 +173,7 @@ void abort_capture() {
   for (const BufferPtr& buffer : current->buffers) buffer->release();
   Cell::forget(current);
   current = nullptr;
+  return std::move(ended->warnings);
 }
 
 void note_random(const NodePtr& seed, const NodePtr& offset) {

@@ -95,8 +95,10 @@ class CapturedProgram {
 /// Of what this thread records from here on; other threads go on as they were.
 /// `calls_kernels`: what is not lowered is recorded as well, to be run by PyTorch's kernels; else it raises.
 void begin_capture(bool calls_kernels = false);
-/// Ends it: what was recorded on the stand-ins is forgotten.
-void abort_capture();
+/// Ends it: what was recorded on the stand-ins is forgotten. Returns what was to be said of it.
+std::vector<std::string> abort_capture();
+/// For whoever ends the capture to say.
+void warn_of_capture(std::string text);
 /// A program of what has been recorded, from these stand-ins to these tensors; the capture goes on. Outputs share memory where the recorded tensors did, and never because
 /// their values are equal; `saved` are further results, which may share an output's memory.
 std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& saved = {});
