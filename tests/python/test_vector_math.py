@@ -252,3 +252,27 @@ def test_conversion_to_bf16_rounds_to_even(n):
     y = x.to("cresset").bfloat16()
     torch.testing.assert_close(y.cpu(), x.bfloat16(), rtol=0, atol=0, equal_nan=True)
     torch.testing.assert_close((y + y).relu().float().cpu(), (x.bfloat16() + x.bfloat16()).relu().float(), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8], ids=lambda d: str(d).removeprefix("torch."))
+def test_integers_are_divided_exactly(dtype):
+    """By floats, where these hold them: around products, whose quotients are whole, and at the ends of what fits."""
+    info, generator = torch.iinfo(dtype), torch.Generator().manual_seed(0)
+    draw = lambda low, high, n: torch.randint(max(low, info.min), min(high, info.max), (n,), generator=generator)
+    divisors = torch.cat([draw(-(10**d), 10**d, 4000) for d in range(1, 16)])
+    quotients = torch.cat([draw(-(10 ** (15 - d)), 10 ** (15 - d), 4000) for d in range(15)])
+    products = divisors * quotients
+    numerators = torch.cat([products, products + 1, products - 1, draw(info.min, info.max, 60000)])
+    edges = torch.tensor([0, 1, -1, 2**51 - 1, 2**51, -(2**51), 2**51 + 1, 2**53, info.max, info.min, info.min + 1])
+    edges = edges[(edges >= info.min) & (edges <= info.max)]
+    numerators = torch.cat([numerators, edges.repeat_interleave(len(edges)), torch.arange(100)])
+    divisors = torch.cat([divisors.repeat(4), edges.repeat(len(edges)), torch.arange(100)])
+    numerators, divisors = numerators.to(dtype), divisors.to(dtype)
+    divisors[divisors == 0] = 1
+    if info.min < 0:
+        divisors[(divisors == -1) & (numerators == info.min)] = 3  # traps in eager
+    a, b = numerators.to("cresset"), divisors.to("cresset")
+    for function in (torch.floor_divide, torch.remainder, torch.fmod, lambda x, y: torch.div(x, y, rounding_mode="trunc")):
+        ours, expected = function(a, b).cpu(), function(numerators, divisors)
+        assert torch.equal(ours, expected)
+        assert torch.equal(function(a[:60000], b[:60000]).cpu(), expected[:60000])  # where all fit

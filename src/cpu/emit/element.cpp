@@ -501,13 +501,18 @@ IR integer_division(KernelEmitter& k, Type type, IR x, IR y, bool remainder) {
   auto& b = k.b;
   auto constant = [&](int64_t c) -> IR { return llvm::ConstantInt::getSigned(x->getType(), c); };
   IR zero = b.CreateICmpEQ(y, constant(0));
-  if (is_unsigned(type)) {
-    IR safe = b.CreateSelect(zero, constant(1), y);
-    return b.CreateSelect(zero, remainder ? x : constant(-1), remainder ? b.CreateURem(x, safe) : b.CreateUDiv(x, safe));
-  }
+  const bool by_floats = x->getType()->isVectorTy() && !isa<llvm::Constant>(y);  // what divides by a constant multiplies
+  auto divided = [&](IR y, bool is_signed) {
+    if (by_floats) {
+      IR quotient = emit_quotient(k, x, y, is_signed);
+      return remainder ? b.CreateSub(x, b.CreateMul(quotient, y)) : quotient;
+    }
+    if (is_signed) return remainder ? b.CreateSRem(x, y) : b.CreateSDiv(x, y);
+    return remainder ? b.CreateURem(x, y) : b.CreateUDiv(x, y);
+  };
+  if (is_unsigned(type)) return b.CreateSelect(zero, remainder ? x : constant(-1), divided(b.CreateSelect(zero, constant(1), y), false));
   IR minus = b.CreateICmpEQ(y, constant(-1));
-  IR safe = b.CreateSelect(b.CreateOr(zero, minus), constant(1), y);
-  IR result = remainder ? b.CreateSRem(x, safe) : b.CreateSDiv(x, safe);
+  IR result = divided(b.CreateSelect(b.CreateOr(zero, minus), constant(1), y), true);
   result = b.CreateSelect(minus, remainder ? constant(0) : b.CreateNeg(x), result);
   return b.CreateSelect(zero, remainder ? x : constant(-1), result);
 }

@@ -402,6 +402,30 @@ IR emit_remainder(KernelEmitter& k, IR x, IR y) {
   return unless_any(k, b.CreateNot(few), b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, left, x), [&] { return k.call_libm("fmod", {x, y}); });
 }
 
+IR emit_quotient(KernelEmitter& k, IR x, IR y, bool is_signed) {
+  auto& b = k.b;
+  auto* type = x->getType();
+  const int bits = int(type->getScalarSizeInBits());
+  auto* floats = type->getWithNewType(bits < 32 ? b.getFloatTy() : b.getDoubleTy());
+  auto cut = [&](IR p, IR q) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, b.CreateFDiv(p, q)); };
+  if (bits < 64) {
+    auto converted = [&](IR v) { return is_signed ? b.CreateSIToFP(v, floats) : b.CreateUIToFP(v, floats); };
+    IR q = cut(converted(x), converted(y));
+    return is_signed ? b.CreateFPToSI(q, type) : b.CreateFPToUI(q, type);
+  }
+  // The last digits of a float of this size are an integer's.
+  constexpr double kMiddle = 0x1.8p52;
+  IR as_float = llvm::ConstantFP::get(floats, kMiddle), as_integer = llvm::ConstantInt::get(type, llvm::bit_cast<uint64_t>(kMiddle));
+  auto converted = [&](IR v) { return b.CreateFSub(b.CreateBitCast(b.CreateAdd(v, as_integer), floats), as_float); };
+  auto is_large = [&](IR v) {
+    constexpr int64_t kEnd = int64_t(1) << 51;
+    IR moved = is_signed ? b.CreateAdd(v, llvm::ConstantInt::get(type, kEnd)) : v;
+    return b.CreateICmpUGE(moved, llvm::ConstantInt::get(type, is_signed ? 2 * kEnd : kEnd));
+  };
+  IR q = b.CreateSub(b.CreateBitCast(b.CreateFAdd(cut(converted(x), converted(y)), as_float), type), as_integer);
+  return unless_any(k, b.CreateOr(is_large(x), is_large(y)), q, [&] { return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y); });
+}
+
 IR emit_integer(KernelEmitter& k, IR x, llvm::Type* to, bool is_signed) {
   Float f{k, x->getType()};
   int bits = to->getScalarSizeInBits();

@@ -35,6 +35,9 @@ IR emit_atan2(KernelEmitter& k, IR y, IR x);
 IR emit_power(KernelEmitter& k, IR x, IR y);
 /// x - n y with n = trunc(x / y), exactly, with the sign of x. A call of libm where n has more digits than a number holds, or is none.
 IR emit_remainder(KernelEmitter& k, IR x, IR y);
+/// Vectors of integers x / y without fraction, where y is not 0, nor -1 of the least x: by floats, which hold both, and whose quotient is cut at the right number (two integers of less than d digits
+/// whose quotient is no integer are further from the next one than d digits tell apart). Lane by lane, where integers of 64 bits have more than 51.
+IR emit_quotient(KernelEmitter& k, IR x, IR y, bool is_signed);
 /// x without its fraction as an integer of `to`: beyond the ends of `to` its last number, 0 for nan. (LLVM's own saturating conversions go element by element.)
 IR emit_integer(KernelEmitter& k, IR x, llvm::Type* to, bool is_signed);
 /// A number of element type `from`, in its compute type, as one of `to`: as stablehlo.convert.
