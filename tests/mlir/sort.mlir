@@ -7,7 +7,9 @@
 func.func @main(%x: tensor<5x128xf64>) -> tensor<5x128xf64> {
   %0 = "stablehlo.sort"(%x) ({
   ^bb0(%a: tensor<f64>, %b: tensor<f64>):
-    %less = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    %p = stablehlo.abs %a : tensor<f64>
+    %q = stablehlo.abs %b : tensor<f64>
+    %less = stablehlo.compare LT, %p, %q, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
     %number = stablehlo.compare EQ, %a, %a, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
     %nan = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
     %before = stablehlo.and %number, %nan : tensor<i1>

@@ -91,6 +91,38 @@ def test_the_first_of_a_sorted_line(n, k, largest):
     torch.testing.assert_close(x.to("cresset").sort(1, descending=largest)[0].cpu(), x.sort(1, descending=largest)[0], rtol=0, atol=0, equal_nan=True)
 
 
+def wide_numbers(kind, n):
+    """Of 64 bits, with many equal ones and some at the ends; `kind` says which bits tell them apart."""
+    g = torch.Generator().manual_seed(n)
+    if kind == "f64":
+        x = torch.randn(n, dtype=torch.float64, generator=g).mul(3).round(decimals=1)
+        x[::7] = torch.randn(len(x[::7]), dtype=torch.float64, generator=g) * 1e300
+        return torch.cat([x, torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 5e-324, float("nan")], dtype=torch.float64)])
+    if kind == "last bits of f64":
+        return 1e15 + torch.randint(0, 50, (n,), generator=g).double() / 8
+    if kind == "far apart":
+        return torch.cat([torch.randint(0, 100, (n,), generator=g), torch.tensor([2**63 - 1, -(2**63), 2**40, -1])])
+    return torch.randint(0, 64, (n,), generator=g) + 2**60
+
+
+@pytest.mark.parametrize("n", [5, 100, 1000, 5000])
+@pytest.mark.parametrize("kind", ["f64", "last bits of f64", "far apart", "near each other"])
+def test_numbers_of_64_bits_are_sorted(kind, n):
+    x = wide_numbers(kind, n)
+    d = x.to("cresset")
+    for descending in (False, True):
+        ours, expected = d.sort(stable=True, descending=descending), x.sort(stable=True, descending=descending)
+        torch.testing.assert_close(ours.values.cpu(), expected.values, rtol=0, atol=0, equal_nan=True)
+        assert torch.equal(ours.indices.cpu(), expected.indices)
+        for k in (1, min(4, n), n // 5 + 1, n // 2):
+            values, indices = (t.cpu() for t in d.topk(k, largest=descending))
+            torch.testing.assert_close(values, expected.values[:k], rtol=0, atol=0, equal_nan=True)
+            torch.testing.assert_close(x[indices], values, rtol=0, atol=0, equal_nan=True)
+            assert len(indices.unique()) == k
+    table = torch.stack([x, x.flip(0)], 1)
+    assert torch.equal(table.to("cresset").sort(dim=0, stable=True).indices.cpu(), table.sort(dim=0, stable=True).indices)
+
+
 @pytest.mark.parametrize("columns", [5, 8, 31, 1024])
 def test_rows_turned_around(columns):
     x = torch.randn(6, columns)

@@ -15,7 +15,8 @@
 #include "llvm/Target/TargetMachine.h"
 
 extern "C" void cresset_stable_sort(int64_t* order, int64_t n, int64_t wanted, bool (*less)(void*, int64_t, int64_t), void* context);
-extern "C" void cresset_sort_keys(uint64_t* keys, int64_t n, int64_t wanted, uint64_t* spare);
+extern "C" void cresset_sort_keys(uint64_t* entries, int64_t n, int64_t wanted, uint64_t* spare);
+extern "C" void cresset_sort_wide_keys(uint64_t* entries, int64_t n, int64_t wanted, uint64_t* spare, const uint64_t* keys);
 
 namespace cresset::cpu {
 namespace {
@@ -84,6 +85,7 @@ llvm::Expected<llvm::orc::LLJIT*> linker() {
   auto define = [&](const char* name, auto* function) { symbols[(*created)->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), flags}; };
   define("cresset_stable_sort", &cresset_stable_sort);
   define("cresset_sort_keys", &cresset_sort_keys);
+  define("cresset_sort_wide_keys", &cresset_sort_wide_keys);
   define("__extendhfsf2", &extend_half);
   define("__truncsfhf2", &truncate_float);
   define("__truncdfhf2", &truncate_double);

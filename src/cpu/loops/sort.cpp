@@ -1,7 +1,9 @@
-// Sorts. Where the order is that of numbers of up to 32 bits, these become integers with their positions below them, which are sorted without a comparator.
+// Sorts. Where the order is that of numbers, these become integers with their positions below them, which are sorted without a comparator.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <functional>
 #include <numeric>
 
 #include "cpu/emit/kernels.h"
@@ -25,40 +27,47 @@ extern "C" void cresset_stable_sort(int64_t* order, int64_t n, int64_t wanted, b
   }
 }
 
-/// Sorts numbers by their upper halves (the lower ones are in order already); only the first `wanted` need be right. `spare` is as long.
-extern "C" void cresset_sort_keys(uint64_t* keys, int64_t n, int64_t wanted, uint64_t* spare) {
-  constexpr int64_t kFew = 64;
-  if (wanted * 4 < n && wanted <= kFew) {  // those so far in order: most others are compared with the last of them only
-    int64_t kept = 0;
-    for (int64_t i = 0; i < n && wanted; ++i) {
-      const uint64_t key = keys[i];
-      if (kept == wanted && key >= keys[wanted - 1]) continue;
-      int64_t place = kept < wanted ? kept++ : wanted - 1;
-      for (; place > 0 && keys[place - 1] > key; --place) keys[place] = keys[place - 1];
-      keys[place] = key;
-    }
-    return;
+namespace {
+
+constexpr int64_t kFew = 64;
+bool is_few(int64_t wanted, int64_t n) { return wanted * 4 < n && wanted <= kFew; }
+
+// The first of entry(0), entry(1), … by key(0), key(1), …: most are compared with the last of those so far only.
+template <class Key, class Entry>
+void sort_first_few(uint64_t* entries, int64_t n, int64_t wanted, Key key_of, Entry entry) {
+  std::array<uint64_t, kFew> keys;
+  int64_t kept = 0;
+  for (int64_t i = 0; i < n && wanted; ++i) {
+    const uint64_t key = key_of(i), own = entry(i);
+    if (kept == wanted && key >= keys[wanted - 1]) continue;
+    int64_t place = kept < wanted ? kept++ : wanted - 1;
+    for (; place > 0 && keys[place - 1] > key; --place) keys[place] = keys[place - 1], entries[place] = entries[place - 1];
+    keys[place] = key, entries[place] = own;
   }
-  if (wanted * 4 < n) {  // likewise, of several at a time
-    uint64_t last = ~uint64_t(0);
-    int64_t kept = 0, room = 4 * wanted + 64;
-    for (int64_t i = 0; i < n; ++i) {
-      if (keys[i] >= last) continue;
-      keys[kept++] = keys[i];
-      if (kept < room) continue;
-      std::nth_element(keys, keys + wanted - 1, keys + kept);
-      kept = wanted;
-      last = keys[wanted - 1];
-    }
-    if (kept > wanted) std::nth_element(keys, keys + wanted, keys + kept);
-    return std::sort(keys, keys + wanted);
+}
+
+// Likewise of more of them, several at a time.
+template <class Less>
+void sort_first(uint64_t* entries, int64_t n, int64_t wanted, Less less) {
+  int64_t kept = 0, room = 4 * wanted + 64;
+  bool full = false;
+  for (int64_t i = 0; i < n; ++i) {
+    if (full && !less(entries[i], entries[wanted - 1])) continue;
+    entries[kept++] = entries[i];
+    if (kept < room) continue;
+    std::nth_element(entries, entries + wanted - 1, entries + kept, less);
+    kept = wanted, full = true;
   }
-  if (n < 128) return std::sort(keys, keys + n);
-  // By digits of 8 bits, from the lowest.
+  if (kept > wanted) std::nth_element(entries, entries + wanted, entries + kept, less);
+  std::sort(entries, entries + wanted, less);
+}
+
+// By digits of 8 bits of the upper halves, from the lowest. `spare` is as long.
+void sort_by_digits(uint64_t* entries, int64_t n, uint64_t* spare) {
   std::array<std::array<uint32_t, 256>, 4> counts{};
   for (int64_t i = 0; i < n; ++i)
-    for (int digit = 0; digit < 4; ++digit) ++counts[digit][keys[i] >> (32 + 8 * digit) & 255];
-  uint64_t *from = keys, *to = spare;
+    for (int digit = 0; digit < 4; ++digit) ++counts[digit][entries[i] >> (32 + 8 * digit) & 255];
+  uint64_t *from = entries, *to = spare;
   for (int digit = 0; digit < 4; ++digit) {
     auto& places = counts[digit];
     int shift = 32 + 8 * digit;
@@ -67,7 +76,43 @@ extern "C" void cresset_sort_keys(uint64_t* keys, int64_t n, int64_t wanted, uin
     for (int64_t i = 0; i < n; ++i) to[places[from[i] >> shift & 255]++] = from[i];
     std::swap(from, to);
   }
-  if (from != keys) std::memcpy(keys, from, n * sizeof(uint64_t));
+  if (from != entries) std::memcpy(entries, from, n * sizeof(uint64_t));
+}
+
+constexpr uint64_t kPosition = 0xffffffff;
+
+}  // namespace
+
+/// Sorts numbers by their upper halves (the lower ones are positions, in order already); only the first `wanted` need be right. `spare` is as long.
+extern "C" void cresset_sort_keys(uint64_t* entries, int64_t n, int64_t wanted, uint64_t* spare) {
+  constexpr int64_t kShort = 128;
+  auto entry = [entries](int64_t i) { return entries[i]; };
+  if (is_few(wanted, n)) sort_first_few(entries, n, wanted, entry, entry);
+  else if (wanted * 4 < n) sort_first(entries, n, wanted, std::less<uint64_t>());
+  else if (n < kShort) std::sort(entries, entries + n);
+  else sort_by_digits(entries, n, spare);
+}
+
+/// The same of `keys` that fill 64 bits: what is sorted are the 32 bits that tell most of them apart, with the positions below, and then what these have left together. The positions are in the lower
+/// halves of `entries` then.
+extern "C" void cresset_sort_wide_keys(uint64_t* entries, int64_t n, int64_t wanted, uint64_t* spare, const uint64_t* keys) {
+  if (is_few(wanted, n)) return sort_first_few(entries, n, wanted, [keys](int64_t i) { return keys[i]; }, [](int64_t i) { return uint64_t(i); });
+  uint64_t first = keys[0], last = keys[0];
+  for (int64_t i = 1; i < n; ++i) first = std::min(first, keys[i]), last = std::max(last, keys[i]);
+  const int cut = std::max(int(std::bit_width(last - first)) - 32, 0);
+  for (int64_t i = 0; i < n; ++i) entries[i] = (keys[i] - first) >> cut << 32 | uint64_t(i);
+  if (cut == 0) return cresset_sort_keys(entries, n, wanted, spare);
+  auto less = [keys](uint64_t a, uint64_t b) {
+    if ((a ^ b) >> 32) return a < b;
+    const uint64_t x = keys[a & kPosition], y = keys[b & kPosition];
+    return x != y ? x < y : a < b;
+  };
+  if (wanted * 4 < n) return sort_first(entries, n, wanted, less);
+  cresset_sort_keys(entries, n, n, spare);
+  for (int64_t i = 0, end; i < n; i = end) {
+    for (end = i + 1; end < n && (entries[end] ^ entries[i]) >> 32 == 0;) ++end;
+    if (end - i > 1) std::sort(entries + i, entries + end, less);
+  }
 }
 
 namespace cresset::cpu {
@@ -82,7 +127,6 @@ enum class Order { Ascending, Descending };
 std::optional<Order> order_of_keys(SortOp op) {
   Type type = element(op.getInputs()[0]);
   Block& body = op.getComparator().front();
-  if (type.getIntOrFloatBitWidth() > 32) return std::nullopt;
   Value before = body.getTerminator()->getOperand(0), x = body.getArgument(0), y = body.getArgument(1);
   auto is = [](Value v, ComparisonDirection direction, Value p, Value q) {
     auto compare = v.getDefiningOp<CompareOp>();
@@ -99,17 +143,18 @@ std::optional<Order> order_of_keys(SortOp op) {
   return std::nullopt;
 }
 
-// Numbers as unsigned integers in the same order; all nan are one, behind all numbers, and both zeros are.
+// Numbers as unsigned integers of 32 or 64 bits in the same order; all nan are one, behind all numbers, and both zeros are.
 IR key_of(KernelEmitter& k, Type type, IR x) {
   auto& b = k.b;
-  auto* ints = x->getType()->getWithNewType(b.getInt32Ty());
-  auto constant = [&](uint32_t c) { return llvm::ConstantInt::get(ints, c); };
+  const unsigned bits = std::max(32u, x->getType()->getScalarSizeInBits());
+  auto* ints = x->getType()->getWithNewType(b.getIntNTy(bits));
+  auto constant = [&](const llvm::APInt& c) { return llvm::ConstantInt::get(ints, c); };
+  IR sign = constant(llvm::APInt::getSignMask(bits)), all = constant(llvm::APInt::getAllOnes(bits)), others = constant(llvm::APInt::getSignedMaxValue(bits));
   if (is_unsigned(type)) return b.CreateZExt(x, ints);
-  if (!is_float(type)) return b.CreateXor(b.CreateSExt(x, ints), constant(0x80000000));
-  IR bits = b.CreateBitCast(x, ints), magnitude = b.CreateAnd(bits, constant(0x7fffffff));
-  IR negative = b.CreateSub(constant(0x80000000), magnitude), positive = b.CreateOr(bits, constant(0x80000000));
-  IR key = b.CreateSelect(b.CreateICmpSLT(bits, constant(0)), negative, positive);
-  return b.CreateSelect(b.CreateFCmpUNO(x, x), constant(0xffffffff), key);
+  if (!is_float(type)) return b.CreateXor(b.CreateSExt(x, ints), sign);
+  IR pattern = b.CreateBitCast(x, ints), negative = b.CreateSub(sign, b.CreateAnd(pattern, others)), positive = b.CreateOr(pattern, sign);
+  IR key = b.CreateSelect(b.CreateICmpSLT(pattern, llvm::Constant::getNullValue(ints)), negative, positive);
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), all, key);
 }
 
 class SortEmitter {
@@ -123,29 +168,36 @@ class SortEmitter {
     if (n_ <= INT32_MAX) order_ = order_of_keys(op_);
     c_.kernel.tasks = type.getNumElements() / n_;
     c_.kernel.cost = double(type.getNumElements()) * 100;
-    c_.kernel.scratch_bytes = n_ * (order_ ? 16 : 8);
+    wide_ = element(op_.getInputs()[0]).getIntOrFloatBitWidth() == 64;
+    c_.kernel.scratch_bytes = n_ * (!order_ ? 8 : wide_ ? 24 : 16);
   }
 
   void run() { order_ ? by_keys() : by_comparator(); }
 
  private:
-  // Each line is sorted as numbers of 64 bits: the key above, its position below.
+  // Each line is sorted as numbers of 64 bits: the key above, its position below. Keys that fill all of them are kept apart.
   void by_keys() {
-    auto sort = function("cresset_sort_keys", {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy()});
+    llvm::Type *address = b_.getPtrTy(), *count = b_.getInt64Ty();
+    auto sort = wide_ ? function("cresset_sort_wide_keys", {address, count, count, address, address}) : function("cresset_sort_keys", {address, count, count, address});
+    IR spare = entry(k_.i64(n_)), wide_keys = entry(k_.i64(2 * n_));
     Value keys = op_.getInputs()[0];
     k_.loop(k_.begin(), k_.end(), [&](IR line) {
       IR begin = begin_of(line);
       k_.along(k_.i64(n_), stride_ == 1 ? k_.target.lanes : 1, [&](IR i, int lanes) {
         IR key = key_of(k_, element(keys), k_.load(element(keys), c_.buffer(keys), element_of(begin, i), lanes));
         if (*order_ == Order::Descending) key = b_.CreateNot(key);
-        auto* wide = key->getType()->getWithNewType(b_.getInt64Ty());
-        IR position = k_.splat(i, lanes);
-        if (lanes > 1) position = b_.CreateAdd(position, b_.CreateStepVector(wide));
-        b_.CreateAlignedStore(b_.CreateOr(b_.CreateShl(b_.CreateZExt(key, wide), 32), position), entry(i), llvm::Align(8));
+        b_.CreateAlignedStore(wide_ ? key : with_positions(key, i, lanes), entry(wide_ ? b_.CreateAdd(i, k_.i64(2 * n_)) : i), llvm::Align(8));
       });
-      b_.CreateCall(sort, {k_.scratch(), k_.i64(n_), k_.i64(wanted_), entry(k_.i64(n_))});
+      if (wide_) b_.CreateCall(sort, {k_.scratch(), k_.i64(n_), k_.i64(wanted_), spare, wide_keys});
+      else b_.CreateCall(sort, {k_.scratch(), k_.i64(n_), k_.i64(wanted_), spare});
       write(begin);
     });
+  }
+  IR with_positions(IR key, IR first, int lanes) {
+    auto* wide = key->getType()->getWithNewType(b_.getInt64Ty());
+    IR position = k_.splat(first, lanes);
+    if (lanes > 1) position = b_.CreateAdd(position, b_.CreateStepVector(wide));
+    return b_.CreateOr(b_.CreateShl(b_.CreateZExt(key, wide), 32), position);
   }
 
   // Each line's positions are sorted by less(context, i, j).
@@ -205,6 +257,7 @@ class SortEmitter {
   SortOp op_;
   int64_t n_, wanted_, stride_;  // elements of a line, how many of them somebody reads, from one to the next
   std::optional<Order> order_;   // of keys, if there are any
+  bool wide_;                    // keys of 64 bits
 };
 
 }  // namespace
