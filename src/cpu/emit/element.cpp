@@ -320,6 +320,11 @@ IR ElementEmitter::emit_random_bits(CompositeOp op, const Indices& at) {
   return choose(emit_philox(k_, b.CreateAdd(block, k_.splat(first, lanes_)), seed), b.CreateURem(run, four));
 }
 
+// What is chosen from others without arithmetic, by conditions, needs no rounding if they need none.
+static void note_if_narrow(KernelEmitter& k, Type type, IR result, ArrayRef<IR> from) {
+  if ((type.isBF16() || type.isF16()) && llvm::all_of(from, [&](IR v) { return v->getType()->getScalarType()->isIntegerTy(1) || k.is_narrow(type, v); })) k.note_narrow(result);
+}
+
 IR ElementEmitter::emit_pad(PadOp pad, const Indices& at) {
   auto& b = k_.b;
   auto from = shaped(pad.getOperand());
@@ -343,6 +348,7 @@ IR ElementEmitter::emit_pad(PadOp pad, const Indices& at) {
     });
   };
   IR result = or_moved(usual), exact = k_.exact(usual);
+  note_if_narrow(k_, from.getElementType(), result, {usual, padding});
   if (exact != usual) k_.note_exact(result, or_moved(exact));
   return result;
 }
@@ -379,6 +385,7 @@ IR ElementEmitter::emit_pad(PadOp pad, const Indices& at, std::optional<std::pai
     inside = b.CreateAnd(inside, ok);
   }
   IR value = emit(pad.getOperand(), inner), padding = emit(pad.getPaddingValue(), {}), result = b.CreateSelect(inside, value, padding), exact = k_.exact(value);
+  note_if_narrow(k_, from.getElementType(), result, {value, padding});
   if (exact != value) k_.note_exact(result, b.CreateSelect(inside, exact, padding));
   return result;
 }
@@ -658,7 +665,10 @@ IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
         return b.CreateBinaryIntrinsic(min, b.CreateBinaryIntrinsic(max, in[0], in[1]), in[2]);
       })
       .DefaultUnreachable("not element-wise");
-  return isa<ConvertOp>(op) ? result : k_.round(element(op->getResult(0)), result);
+  if (isa<ConvertOp>(op)) return result;
+  Type to = element(op->getResult(0));
+  if (isa<AbsOp, NegOp, SignOp, CeilOp, FloorOp, RoundOp, RoundNearestEvenOp, MaxOp, MinOp, ClampOp, SelectOp>(op)) note_if_narrow(k_, to, result, in);
+  return k_.round(to, result);
 }
 
 }  // namespace cresset::cpu

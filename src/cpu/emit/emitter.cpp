@@ -206,8 +206,21 @@ IR KernelEmitter::any_denormal(IR v) {
   return b.CreateOrReduce(any);
 }
 
+bool KernelEmitter::is_narrow(mlir::Type t, IR v) const {
+  auto known = narrow_.find(v);
+  if ((known != narrow_.end() && known->second.first == t) || unrounded_.contains(v)) return true;
+  auto* constant = llvm::dyn_cast<llvm::Constant>(v);
+  auto* number = constant ? llvm::dyn_cast_or_null<llvm::ConstantFP>(constant->getType()->isVectorTy() ? constant->getSplatValue() : constant) : nullptr;
+  if (!number) return false;
+  bool loses = false;
+  llvm::APFloat value = number->getValueAPF();
+  value.convert(t.isBF16() ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  return !loses;
+}
+
 IR KernelEmitter::to_memory(mlir::Type t, IR v) {
   if (auto known = narrow_.find(v); known != narrow_.end() && known->second.first == t) return known->second.second;  // rounded already
+  if (t.isBF16() && unrounded_.contains(v)) return b.CreateTrunc(b.CreateLShr(b.CreateBitCast(v, v->getType()->getWithNewType(b.getInt32Ty())), 16), v->getType()->getWithNewType(b.getInt16Ty()));
   if (t.isBF16()) {
     if (auto exact = exact_.find(v); exact != exact_.end()) v = exact->second;
     int lanes = lanes_of(v);
@@ -224,7 +237,7 @@ IR KernelEmitter::to_memory(mlir::Type t, IR v) {
 }
 
 IR KernelEmitter::round(mlir::Type t, IR v, bool flushes) {
-  if (!t.isBF16() && !t.isF16()) return v;
+  if ((!t.isBF16() && !t.isF16()) || unrounded_.contains(v)) return v;
   if (!t.isBF16() || target.bf16_dot != Target::Native) return from_memory(t, to_memory(t, v));
   if (exact_.contains(v)) return v;
   if (flushes) return from_memory(t, converted_to_bf16(v));

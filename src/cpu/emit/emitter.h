@@ -137,6 +137,9 @@ class KernelEmitter {
   /// What was rounded to bf16, before that; or the value itself. And notes that for a value which needs no rounding.
   IR exact(IR value) const { return exact_.contains(value) ? exact_.lookup(value) : value; }
   void note_exact(IR value, IR exact) { exact_[value] = exact; }
+  /// Whether a value of f16 or bf16 is one that needs no rounding, because it was read as such or made of such without arithmetic, which is noted.
+  bool is_narrow(mlir::Type element, IR value) const;
+  void note_narrow(IR value) { unrounded_.insert(value); }
 
   /// Index arithmetic with the constants folded, so that equal indices are equal pointers.
   IR add(IR x, IR y);
@@ -183,6 +186,7 @@ class KernelEmitter {
   IRs buffers_;
   llvm::DenseMap<IR, std::pair<mlir::Type, IR>> narrow_;  // values of f16 and bf16 as they are in memory
   llvm::DenseMap<IR, IR> exact_;                          // what was rounded to bf16, before that
+  llvm::DenseSet<IR> unrounded_;                          // of f16 or bf16, without a form in memory yet
 };
 
 /// Bytes of an element in memory.
