@@ -5,6 +5,7 @@
 #include <ATen/core/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "generated/operators.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "runtime/profile.h"
 #include "trace/composite.h"
 #include "trace/schema.h"
 #include "trace/step.h"
@@ -312,9 +314,10 @@ class EagerGraph {
     Tensors results;
     if (s.kernel) {
       torch::jit::Stack stack = Arguments(s).stack(values);
+      const auto start = std::chrono::steady_clock::now();
       s.kernel->redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
       results = flattened(std::move(stack));
-      if (!is_lowered(*s.op)) note_fallback(s, results);
+      if (!is_lowered(*s.op)) note_fallback(s, start, results);
     } else {
       Tensors in;
       for (int v : s.operands) in.push_back(v == kAbsent ? at::Tensor() : values[v]);
@@ -327,7 +330,8 @@ class EagerGraph {
     for (int v : s.ends) values[v].reset();
   }
 
-  static void note_fallback(const Step& s, Tensors& results) {
+  static void note_fallback(const Step& s, std::chrono::steady_clock::time_point start, Tensors& results) {
+    if (profiling) profile(s.op->name, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (s.kernel->schema().returns().empty()) results.push_back(at::zeros({}, at::kBool));
     else s.op->counter->add();
   }

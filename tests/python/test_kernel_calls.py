@@ -110,6 +110,15 @@ def test_errors_are_pytorchs(function, text):
     torch.testing.assert_close(compiled(good), function(good) * 2)
 
 
+def test_profiles_name_them():
+    a, b = positive(6), torch.randn(6, 2)
+    compiled = torch.compile(solved, backend="cresset")
+    compiled(a, b)
+    with torch_cresset.profile() as rows:
+        compiled(a, b)
+    assert {row.kernel: row.calls for row in rows}[SOLVE] == 1
+
+
 def test_an_error_without_a_reader_is_raised():
     def checked(x):
         torch.linalg.inv(x)

@@ -308,7 +308,7 @@ class RowsEmitter {
 
   // Along each segment from `lo` to `hi`. The last vector begins earlier than where full ones end. It is computed first, before something is written where its inputs lie, and is written at last.
   IRs walk(MutableArrayRef<Visit> visits, IR lo, IR hi, ArrayRef<IR> init) {
-    IR rest = flat_ || k_.any_size ? k_.b.CreateAnd(k_.b.CreateSub(hi, lo), k_.i64(lanes_ - 1)) : k_.i64(columns_ % lanes_);
+    IR rest = lanes_ > 1 && (flat_ || k_.any_size) ? k_.b.CreateAnd(k_.b.CreateSub(hi, lo), k_.i64(lanes_ - 1)) : k_.i64(columns_ % lanes_);
     IR has_rest = k_.b.CreateICmpNE(rest, k_.i64(0)), last = k_.b.CreateSub(hi, k_.i64(lanes_));
     auto segment = [&](IR segment, ArrayRef<IR> init) {
       Indices within = segments_ > 1 ? delinearise(k_, inner_, segment) : Indices(inner_.size(), constant_index(k_, 0));
