@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/enum_tag.h>
+#include <ATen/native/Resize.h>
 #include <torch/library.h>
 
 #include <mutex>
@@ -109,6 +110,13 @@ class CpuArguments {
   std::vector<std::pair<at::Tensor, at::Tensor>> written_;  // device, CPU
 };
 
+// A result for which the caller gave a tensor.
+void write_out(const at::Tensor& out, const at::Tensor& result) {
+  TORCH_CHECK(c10::canCast(result.scalar_type(), out.scalar_type()), "result type ", result.scalar_type(), " can't be cast to the desired output type ", out.scalar_type());
+  at::native::resize_output(out, result.sizes());
+  CpuArguments::write(out, result);
+}
+
 // PyTorch's kernel on these arguments; its results are put on the stack, or written to `outs`.
 void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const torch::jit::Stack& outs) {
   const auto& schema = op.schema();
@@ -132,7 +140,7 @@ void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, const t
   for (size_t i = 0, first = stack->size() - schema.returns().size(); i < schema.returns().size(); ++i) {
     c10::IValue& value = (*stack)[first + i];
     if (outs.empty()) trace::replace_tensors(value, [&](const at::Tensor& t) { return arguments.to_device(t); });
-    else CpuArguments::write(outs[i].toTensor(), std::exchange(value, outs[i]).toTensor());
+    else write_out(outs[i].toTensor(), std::exchange(value, outs[i]).toTensor());
   }
 }
 

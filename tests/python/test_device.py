@@ -202,6 +202,27 @@ def test_step_scope_and_report():
     assert "Programs compiled" in torch_cresset.metrics_report()
 
 
+def test_results_of_what_is_not_lowered_in_tensors_that_are_given(monkeypatch):
+    monkeypatch.setenv("CRESSET_FALLBACK", "allow")
+    x = torch.randn(4, 4) + 4 * torch.eye(4)
+    d = x.to("cresset")
+    out = torch.zeros(4, 4, device="cresset")
+    view = out.t()
+    assert torch.linalg.inv(d, out=out) is out
+    torch.testing.assert_close(out.cpu(), torch.linalg.inv(x))
+    torch.testing.assert_close(view.cpu(), torch.linalg.inv(x).t())
+    part = torch.zeros(6, 5, device="cresset")
+    torch.special.bessel_j0(d, out=part[1:5, 1:])
+    torch.testing.assert_close(part[1:5, 1:].cpu(), torch.special.bessel_j0(x))
+    assert part.cpu()[0].eq(0).all() and part.cpu()[:, 0].eq(0).all()
+    wide = torch.empty(0, dtype=torch.float64, device="cresset")
+    torch.special.bessel_j0(d, out=wide)
+    torch.testing.assert_close(wide.cpu(), torch.special.bessel_j0(x).double())
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        torch.special.bessel_j0(d, out=torch.empty(4, 4, dtype=torch.int64, device="cresset"))
+    torch.testing.assert_close(d.cpu(), x, rtol=0, atol=0)
+
+
 def test_autocast_computes_products_in_bfloat16():
     model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 3)).to("cresset")
     x = torch.randn(4, 8).to("cresset")
