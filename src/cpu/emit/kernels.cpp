@@ -17,6 +17,10 @@ ElementEmitter KernelContext::elements(int lanes) const {
   return ElementEmitter(k, fusion, lanes, load);
 }
 
+IR last_lanes(KernelEmitter& k, IR rest, int lanes) {
+  return k.b.CreateICmpSGE(k.b.CreateStepVector(k.vector(k.b.getInt64Ty(), lanes)), k.splat(k.b.CreateSub(k.i64(lanes), rest), lanes));
+}
+
 IR neutral(KernelEmitter& k, Operation* reducer, llvm::Type* type) {
   if (isa<AddOp, OrOp>(reducer)) return llvm::Constant::getNullValue(type);
   if (isa<AndOp>(reducer)) return llvm::Constant::getAllOnesValue(type);

@@ -84,6 +84,8 @@ llvm::Error emit_update(KernelContext& c);
 
 /// The neutral element of a simple reducer.
 IR neutral(KernelEmitter& k, mlir::Operation* reducer, llvm::Type* type);
+/// The last `rest` lanes: what is new in a vector that begins earlier, so as to end with a row.
+IR last_lanes(KernelEmitter& k, IR rest, int lanes);
 /// Folds the lanes of a vector into one value.
 IR fold_lanes(KernelEmitter& k, ElementEmitter& scalar, mlir::Operation* reducer, IR vector, int lanes);
 /// Splits a flat index into positions along `shape`.

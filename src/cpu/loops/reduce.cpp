@@ -79,10 +79,8 @@ class ReduceEmitter {
     });
     if (!by_vectors || (rest == 0 && !k_.any_size)) return found;
     at[d] = {k_.i64(size - lanes_), 1, 1};  // the last vector begins earlier: its first elements have been taken
-    auto* lane = k_.vector(k_.b.getInt64Ty(), lanes_);
-    IR is_new = k_.b.CreateICmpSGE(k_.b.CreateStepVector(lane), k_.splat(k_.i64(lanes_ - rest), lanes_));
     auto e = c_.elements(lanes_);
-    IR last = k_.b.CreateSelect(is_new, e.emit(op_.getInputs()[0], at), neutral(k_, simple_, found[0]->getType()));
+    IR last = k_.b.CreateSelect(last_lanes(k_, k_.i64(rest), lanes_), e.emit(op_.getInputs()[0], at), neutral(k_, simple_, found[0]->getType()));
     return {e.compute(simple_, {found[0], last})};
   }
   IRs next_sums(Indices& at, IR column, ArrayRef<IR> sums) {

@@ -328,8 +328,7 @@ class RowsEmitter {
       };
       std::vector<Written> at_last;
       IRs sums = k_.unless(has_rest, IRs(init), [&] {
-        IR is_new = k_.b.CreateICmpSGE(k_.b.CreateStepVector(k_.vector(k_.b.getInt64Ty(), lanes_)), k_.splat(k_.b.CreateSub(k_.i64(lanes_), rest), lanes_));
-        IRs found = step({last, 1, 1}, init, is_new, at_last);
+        IRs found = step({last, 1, 1}, init, last_lanes(k_, rest, lanes_), at_last);
         for (Written& w : at_last) found.push_back(w.value);
         return found;
       });

@@ -188,8 +188,9 @@ class SortEmitter {
         if (*order_ == Order::Descending) key = b_.CreateNot(key);
         b_.CreateAlignedStore(wide_ ? key : with_positions(key, i, lanes), entry(wide_ ? b_.CreateAdd(i, k_.i64(2 * n_)) : i), llvm::Align(8));
       });
-      if (wide_) b_.CreateCall(sort, {k_.scratch(), k_.i64(n_), k_.i64(wanted_), spare, wide_keys});
-      else b_.CreateCall(sort, {k_.scratch(), k_.i64(n_), k_.i64(wanted_), spare});
+      IRs arguments{k_.scratch(), k_.i64(n_), k_.i64(wanted_), spare};
+      if (wide_) arguments.push_back(wide_keys);
+      b_.CreateCall(sort, arguments);
       write(begin);
     });
   }
