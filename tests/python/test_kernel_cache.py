@@ -68,7 +68,7 @@ print(torch_cresset.counters()["cresset.kernel_compile"] - before)
 
 
 def test_later_processes_find_kernels_of_any_size(tmp_path):
-    assert int(run(tmp_path, SIZES, "[100, 230, 151, 388, 209, 317, 112, 176, 275, 343, 190, 132]")) >= 6  # 15, or 7 with AVX2
+    assert int(run(tmp_path, SIZES, "[100, 230, 151, 388, 209, 317, 112, 176, 275, 343, 190, 132]")) >= 5  # 11; 7 with AVX2, 5 without AVX
     assert int(run(tmp_path, SIZES, "[123, 257, 301, 178, 366, 145]")) <= 2  # beyond those of the first size
 
 
