@@ -395,9 +395,11 @@ llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, c
   auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
   if (failed(choose_kernels(module, foreign, report))) return broken();
   compile_control_flow(module, main, compile_region, foreign, report, stats);
+  SmallVector<CompositeOp> ours;
   main.walk([&](CompositeOp op) {
-    if (!foreign.contains(op)) split_attention_gradient(op), share_heads(op);
+    if (!foreign.contains(op)) ours.push_back(op);
   });
+  for (CompositeOp op : ours) split_attention_gradient(op), write_results_in_order(op), share_heads(op);
   simplify(module, target.tiles);
   settle_returned_values(main);
   auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });

@@ -2,10 +2,13 @@
 // What the kernel does not do is decomposed.
 // RUN: split-file %s %t
 // RUN: cat %t/main.mlir %t/functions.mlir > %t/gradient.mlir
+// RUN: cat %t/transposed.mlir %t/functions.mlir > %t/order.mlir
 // RUN: sed '/_backward" /s/dropout_p = 0.0/dropout_p = 0.1/' %t/gradient.mlir > %t/dropout.mlir
 // RUN: cresset-run --assembly --cpu=avx512 %t/gradient.mlir | FileCheck %s --check-prefixes=WHOLE,WIDE
 // RUN: cresset-run --assembly --cpu=avx2 %t/gradient.mlir | FileCheck %s --check-prefixes=WHOLE,NARROW
 // RUN: cresset-run --assembly --cpu=avx2 %t/dropout.mlir | FileCheck %s --check-prefix=DROPOUT
+// RUN: cresset-run --assembly --cpu=avx2 %t/order.mlir | FileCheck %s --check-prefix=ORDER
+// RUN: cresset-run --compare %t/order.mlir
 // RUN: cresset-run --compare %t/gradient.mlir
 // RUN: cresset-run --compare --cpu=avx2 %t/gradient.mlir
 // RUN: cresset-run --compare --cpu=wide %t/gradient.mlir
@@ -16,6 +19,12 @@
 // WIDE: vfmadd{{.*}}zmm
 // NARROW: vfmadd{{.*}}ymm
 // WHOLE-NOT: {{^}}#
+
+// Results of both that are transposed are written so; the gradient reads the forward's as it lies, and what has other readers, too, is transposed for them.
+// ORDER: # attention f32
+// ORDER: # attention_gradient f32
+// ORDER: # rows -> f32[1x20x4x16]: transpose
+// ORDER-NOT: {{^}}#
 
 // DROPOUT: # attention f32
 // DROPOUT-NOT: attention_gradient
@@ -30,6 +39,21 @@ func.func @main(%g: tensor<1x20x4x16xf32>, %q: tensor<1x20x4x16xf32>, %k: tensor
   %4:2 = stablehlo.composite "aten.scaled_dot_product_attention" %1, %2, %3, %mask {composite_attributes = {dropout_p = 0.0 : f64, is_causal = false}, decomposition = @aten.scaled_dot_product_attention.impl_0, version = 1 : i32} : (tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<20x20xf32>) -> (tensor<1x4x20x16xf32>, tensor<1x4x20xf32>)
   %5:3 = stablehlo.composite "aten.scaled_dot_product_attention_backward" %0, %1, %2, %3, %4#0, %4#1, %mask {composite_attributes = {dropout_p = 0.0 : f64, is_causal = false}, decomposition = @aten.scaled_dot_product_attention_backward.impl_0, version = 1 : i32} : (tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20xf32>, tensor<20x20xf32>) -> (tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>)
   return %5#0, %5#1, %5#2 : tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>
+}
+
+//--- transposed.mlir
+func.func @main(%g: tensor<1x20x4x16xf32>, %q: tensor<1x20x4x16xf32>, %k: tensor<1x20x4x16xf32>, %v: tensor<1x20x4x16xf32>, %mask: tensor<20x20xf32>) -> (tensor<1x20x4x16xf32>, tensor<1x20x4x16xf32>, tensor<1x20x4x16xf32>, tensor<1x20x4x16xf32>, tensor<1x4x20x16xf32>) {
+  %0 = stablehlo.transpose %g, dims = [0, 2, 1, 3] : (tensor<1x20x4x16xf32>) -> tensor<1x4x20x16xf32>
+  %1 = stablehlo.transpose %q, dims = [0, 2, 1, 3] : (tensor<1x20x4x16xf32>) -> tensor<1x4x20x16xf32>
+  %2 = stablehlo.transpose %k, dims = [0, 2, 1, 3] : (tensor<1x20x4x16xf32>) -> tensor<1x4x20x16xf32>
+  %3 = stablehlo.transpose %v, dims = [0, 2, 1, 3] : (tensor<1x20x4x16xf32>) -> tensor<1x4x20x16xf32>
+  %4:2 = stablehlo.composite "aten.scaled_dot_product_attention" %1, %2, %3, %mask {composite_attributes = {dropout_p = 0.0 : f64, is_causal = false}, decomposition = @aten.scaled_dot_product_attention.impl_0, version = 1 : i32} : (tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<20x20xf32>) -> (tensor<1x4x20x16xf32>, tensor<1x4x20xf32>)
+  %5:3 = stablehlo.composite "aten.scaled_dot_product_attention_backward" %0, %1, %2, %3, %4#0, %4#1, %mask {composite_attributes = {dropout_p = 0.0 : f64, is_causal = false}, decomposition = @aten.scaled_dot_product_attention_backward.impl_0, version = 1 : i32} : (tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20xf32>, tensor<20x20xf32>) -> (tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>, tensor<1x4x20x16xf32>)
+  %6 = stablehlo.transpose %4#0, dims = [0, 2, 1, 3] : (tensor<1x4x20x16xf32>) -> tensor<1x20x4x16xf32>
+  %7 = stablehlo.transpose %5#0, dims = [0, 2, 1, 3] : (tensor<1x4x20x16xf32>) -> tensor<1x20x4x16xf32>
+  %8 = stablehlo.transpose %5#1, dims = [0, 2, 1, 3] : (tensor<1x4x20x16xf32>) -> tensor<1x20x4x16xf32>
+  %9 = stablehlo.transpose %5#2, dims = [0, 2, 1, 3] : (tensor<1x4x20x16xf32>) -> tensor<1x20x4x16xf32>
+  return %6, %7, %8, %9, %5#2 : tensor<1x20x4x16xf32>, tensor<1x20x4x16xf32>, tensor<1x20x4x16xf32>, tensor<1x20x4x16xf32>, tensor<1x4x20x16xf32>
 }
 
 //--- functions.mlir

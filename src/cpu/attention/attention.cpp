@@ -45,7 +45,7 @@ bool is_gradient(CompositeOp op, const AttentionOperands& o) {
   auto out_type = RankedTensorType::get(out, query.getElementType());
   auto logsumexp = RankedTensorType::get(ArrayRef(out).drop_back(), Float32Type::get(op.getContext()));
   return o.gradient.getType() == out_type && o.out.getType() == out_type && o.logsumexp.getType() == logsumexp && key.getDimSize(1) == value.getDimSize(1) &&
-         op.getResult(0).getType() == query && op.getResult(1).getType() == key && op.getResult(2).getType() == value;
+         type_in_usual_order(op, 0) == query && type_in_usual_order(op, 1) == key && type_in_usual_order(op, 2) == value;
 }
 
 }  // namespace
@@ -132,6 +132,15 @@ IR AttentionEmitter::offset(const HeadArray& operand, IR head, IR position, IR c
   if (int64_t shared = query_.heads() / operand.heads(); shared > 1) h = b_.CreateUDiv(h, k_.i64(shared));
   IR row = k_.add(k_.add(k_.i64(operand.view.offset), k_.mul(batch, strides[0])), k_.add(k_.mul(h, strides[1]), k_.mul(position, strides[2])));
   return column ? k_.add(row, k_.mul(column, strides[3])) : row;
+}
+IR AttentionEmitter::row_of_result(unsigned result, IR head, IR position) {
+  auto shape = type_in_usual_order(cast<CompositeOp>(c_.fusion.product), result).getShape();
+  auto at = delinearise(k_, shape.take_front(2), head);
+  const IR places[] = {at[0].base, at[1].base, position};
+  IR row = k_.i64(0);
+  int64_t stride = shape.back();
+  for (int64_t d : llvm::reverse(result_order(c_.fusion.product, result).drop_back())) row = k_.add(row, k_.mul(places[d], stride)), stride *= shape[d];
+  return row;
 }
 MatmulSpec AttentionEmitter::product_of_widths(const HeadArray& rows, const HeadArray& columns) {
   MatmulSpec s;

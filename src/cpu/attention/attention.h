@@ -40,6 +40,10 @@ struct MaskGradient {
   mlir::RankedTensorType type;
 };
 
+/// Which of batch, heads, positions and width each dimension of this result is (see write_results_in_order), and its type in this usual order.
+llvm::ArrayRef<int64_t> result_order(mlir::Operation* op, unsigned result);
+mlir::RankedTensorType type_in_usual_order(mlir::stablehlo::CompositeOp op, unsigned result);
+
 /// Strided arrays of operands.
 llvm::Expected<llvm::SmallVector<HeadArray>> head_arrays(KernelContext& c, llvm::ArrayRef<mlir::Value> operands);
 
@@ -60,6 +64,8 @@ class AttentionEmitter {
 
   /// The place of an element. `head` is the query's, flat over batch and heads, also where several share keys and values.
   IR offset(const HeadArray& operand, IR head, IR position, IR column);
+  /// Where a row of a result begins, its heads counted over the batch.
+  IR row_of_result(unsigned result, IR head, IR position);
   /// rows · columnsᵀ, head by head.
   MatmulSpec product_of_widths(const HeadArray& rows, const HeadArray& columns);
   /// Weights · rows, head by head; `count` rows of weights.

@@ -261,10 +261,9 @@ class GradientEmitter : AttentionEmitter {
   // Sums to rows [from, from + rows) of a head of a result.
   void write(unsigned result, IR head, IR from, IR rows, const Panels& p, int64_t sums_at, int64_t height) {
     Value to = c_.fusion.product->getResult(result);
-    int64_t length = shaped(to).getDimSize(2), width = shaped(to).getDimSize(3);
     k_.loop(k_.i64(0), rows, [&](IR i) {
-      IR row = b_.CreateAdd(k_.mul(head, length), b_.CreateAdd(from, i));
-      k_.along(k_.i64(width), p.lanes, [&](IR n, int lanes) { k_.store(element(to), load(sums(p, sums_at, height, i, n), lanes), c_.buffer(to), k_.add(k_.mul(row, width), n), lanes); });
+      IR row = row_of_result(result, head, b_.CreateAdd(from, i));
+      k_.along(k_.i64(shaped(to).getDimSize(3)), p.lanes, [&](IR n, int lanes) { k_.store(element(to), load(sums(p, sums_at, height, i, n), lanes), c_.buffer(to), k_.add(row, n), lanes); });
     });
   }
 

@@ -110,17 +110,17 @@ int64_t ForwardEmitter::rows_at_once() const {
 
 void ForwardEmitter::finish(IR head, IR m0, IR rows) {
   Value out = c_.fusion.product->getResult(0), logarithm = c_.fusion.product->getResult(1);
-  auto row = [&](IR i) { return k_.add(k_.mul(head, scores_.m), b_.CreateAdd(m0, i)); };
   k_.along(rows, s_.lanes, [&](IR i, int lanes) {
     IR total = load(scratch(totals_at_, i), lanes), one = k_.splat(f32(1), lanes);
     total = b_.CreateSelect(b_.CreateFCmpOEQ(total, k_.splat(f32(0), lanes)), one, total);  // a row that is masked out as a whole
-    k_.store(element(logarithm), b_.CreateFAdd(emit_log(k_, total), load(scratch(largest_at_, i), lanes)), c_.buffer(logarithm), row(i), lanes);
+    k_.store(element(logarithm), b_.CreateFAdd(emit_log(k_, total), load(scratch(largest_at_, i), lanes)), c_.buffer(logarithm), k_.add(k_.mul(head, scores_.m), b_.CreateAdd(m0, i)), lanes);
     store(b_.CreateFDiv(k_.splat(f32(kept_scale()), lanes), total), scratch(totals_at_, i));
   });
   k_.loop(k_.i64(0), rows, [&](IR i) {
+    IR row = row_of_result(0, head, b_.CreateAdd(m0, i));
     k_.along(k_.i64(sums_.n), o_.lanes, [&](IR n, int lanes) {
       IR sum = b_.CreateFMul(load(sum_at(i, n), lanes), k_.splat(load(scratch(totals_at_, i), 1), lanes));
-      k_.store(element(out), sum, c_.buffer(out), k_.add(k_.mul(row(i), sums_.n), n), lanes);
+      k_.store(element(out), sum, c_.buffer(out), k_.add(row, n), lanes);
     });
   });
 }
