@@ -399,7 +399,7 @@ llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, c
   main.walk([&](CompositeOp op) {
     if (!foreign.contains(op)) ours.push_back(op);
   });
-  for (CompositeOp op : ours) split_attention_gradient(op), write_results_in_order(op), share_heads(op);
+  for (CompositeOp op : ours) split_attention_gradient(op), write_results_in_order(share_heads(op));
   simplify(module, target.tiles);
   settle_returned_values(main);
   auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });

@@ -79,12 +79,13 @@ std::optional<ProductShape> product_shape(mlir::Operation* product);
 /// The kind of kernel for this composite, if there is one, so that it need not be decomposed.
 std::optional<Fusion::Kind> composite_kind(mlir::Operation* op);
 std::optional<Fusion::Kind> attention_kind(mlir::Operation* op);
-/// Leaves to other kernels what the kernel of attention's gradient does not do itself: the last sums of the mask's gradient.
+/// Leaves to other kernels what the kernel of attention's gradient does not do itself: the last sums of the mask's gradient, and of the query's where parts of the keys are computed side by side.
 void split_attention_gradient(mlir::stablehlo::CompositeOp op);
 /// Attention and its gradient write results in the order to which all readers transpose them.
 void write_results_in_order(mlir::stablehlo::CompositeOp op);
 /// Attention reads keys and values of heads that were repeated for it where they were before, and those of one position once for all heads that share them.
-void share_heads(mlir::stablehlo::CompositeOp op);
+/// Returns the composite, which may be another.
+mlir::stablehlo::CompositeOp share_heads(mlir::stablehlo::CompositeOp op);
 /// Whether it is cresset.alignment_scores of numbers that a kernel computes with.
 bool is_alignment(mlir::Operation* op);
 /// Whether it is aten._grouped_mm with groups: a product that the compiler has a kernel for.

@@ -1,5 +1,6 @@
 """scaled_dot_product_attention, rms_norm and the fused optimizers stay whole, and compute what eager does."""
 
+import math
 import os
 import subprocess
 import sys
@@ -241,6 +242,48 @@ def test_gradient_of_attention_reads_saved_windows_where_they_lie():
     (gradient,) = [row.kernel for row in profile if row.kernel.startswith("attention_gradient")]
     assert "slice" in gradient and not any("slice" in row.kernel for row in profile if not row.kernel.startswith("attention"))
     torch.testing.assert_close(ours, *torch.autograd.grad(function(x, projection).square().sum(), projection))
+
+
+@pytest.mark.parametrize("mask, dtype", [("none", torch.float32), ("causal", torch.float32), ("boolean", torch.float32), ("additive", torch.float32), ("causal", torch.bfloat16), ("none", torch.float16)], ids=str)
+@pytest.mark.parametrize("heads, queries, keys, width", [(1, 300, 700, 64), (3, 290, 515, 40), (1, 64, 4000, 32)])
+def test_gradient_of_few_heads_is_computed_by_all_threads(heads, queries, keys, width, mask, dtype):
+    torch.manual_seed(0)
+    inputs = [torch.randn(1, heads, n, width).to(dtype) for n in (queries, keys, keys)]
+    masks = {"boolean": torch.rand(queries, keys) > 0.3, "additive": torch.randn(queries, keys)}
+    inputs, options = (*inputs, masks.get(mask)), {"is_causal": mask == "causal"}
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with torch_cresset.profile() as profile:
+            ours, out, g = gradients_in_blocks(inputs, options, "cresset")
+    finally:
+        torch.set_num_threads(threads)
+    (kernel,) = [row.kernel for row in profile if row.kernel.startswith("attention_gradient")]
+    assert "x".join(map(str, (1, heads, queries, width))) + "]" in kernel.split("-> f32[")[1] and kernel.split("-> f32[")[1][0] in "234"  # a sum of each part
+    for a, b in zip(ours, exact_gradients(*[x.double() if x is not None and x.is_floating_point() else x for x in (*inputs, out, g)], **options)):
+        torch.testing.assert_close(a, b.to(dtype))
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (2, 0, 1, 3)])
+@pytest.mark.parametrize("sizes", [(2, 4, 9, 8), (3, 4, 4, 16), (2, 2, 1, 8)])
+def test_results_are_written_as_they_are_read(sizes, order):
+    torch.manual_seed(0)
+
+    def forward(q, k, v):
+        return F.scaled_dot_product_attention(q, k, v).permute(order).contiguous()
+
+    def gradients(q, k, v):
+        out = F.scaled_dot_product_attention(q, k, v)
+        return (*(g.permute(order).contiguous() for g in torch.autograd.grad(out.sum(), (q, k, v))), out.permute(order).contiguous())
+
+    for function in (forward, gradients):
+        results = []
+        for device in ("cpu", "cresset"):
+            inputs = [torch.linspace(-1, 1, math.prod(sizes)).add(i).mul(9).sin().reshape(sizes).to(device).requires_grad_(function is gradients).mul(1) for i in range(3)]
+            with torch_cresset.profile() as profile:
+                results.append([t.detach().cpu() for t in torch.utils._pytree.tree_leaves(function(*inputs))])
+        torch.testing.assert_close(results[1], results[0])
+        assert not any("transpose" in row.kernel for row in profile if row.kernel.startswith("rows"))
 
 
 def dropout_mask(batch, heads, queries, keys, p, dtype):

@@ -45,7 +45,7 @@ bool is_gradient(CompositeOp op, const AttentionOperands& o) {
   auto out_type = RankedTensorType::get(out, query.getElementType());
   auto logsumexp = RankedTensorType::get(ArrayRef(out).drop_back(), Float32Type::get(op.getContext()));
   return o.gradient.getType() == out_type && o.out.getType() == out_type && o.logsumexp.getType() == logsumexp && key.getDimSize(1) == value.getDimSize(1) &&
-         type_in_usual_order(op, 0) == query && type_in_usual_order(op, 1) == key && type_in_usual_order(op, 2) == value;
+         (type_in_usual_order(op, 0) == query || op.getResult(0).getType() == KeyParts(o).type) && type_in_usual_order(op, 1) == key && type_in_usual_order(op, 2) == value;
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ IR AttentionEmitter::offset(const HeadArray& operand, IR head, IR position, IR c
   return column ? k_.add(row, k_.mul(column, strides[3])) : row;
 }
 IR AttentionEmitter::row_of_result(unsigned result, IR head, IR position) {
-  auto shape = type_in_usual_order(cast<CompositeOp>(c_.fusion.product), result).getShape();
+  auto shape = type_in_usual_order(cast<CompositeOp>(c_.fusion.product), result).getShape().take_back(4);
   auto at = delinearise(k_, shape.take_front(2), head);
   const IR places[] = {at[0].base, at[1].base, position};
   IR row = k_.i64(0);
@@ -258,9 +258,9 @@ IR AttentionEmitter::some_row_sees(IR head, IR first, IR end, IR n0, int64_t key
   });
 }
 
-void AttentionEmitter::each_block(IR head, IR m0, IR rows, int64_t group, int64_t keys, const std::function<void(const Block& block)>& body) {
-  IR all = k_.i64(scores_.n), seen = causal_ ? k_.min(all, b_.CreateAdd(m0, rows)) : all;
-  k_.loop(k_.i64(0), seen, keys, [&](IR n0) { body({head, m0, rows, n0, k_.min(k_.i64(keys), b_.CreateSub(all, n0)), group, keys}); });
+void AttentionEmitter::each_block(IR head, IR m0, IR rows, int64_t group, int64_t keys, Keys among, const std::function<void(const Block& block)>& body) {
+  IR all = among.end ? among.end : k_.i64(scores_.n), seen = causal_ ? k_.min(all, b_.CreateAdd(m0, rows)) : all;
+  k_.loop(among.begin ? among.begin : k_.i64(0), seen, keys, [&](IR n0) { body({head, m0, rows, n0, k_.min(k_.i64(keys), b_.CreateSub(all, n0)), group, keys}); });
 }
 void AttentionEmitter::groups_that_see(const Block& block, const std::function<void()>& prepare, const std::function<void(IR m, IR here, IR seen)>& body) {
   const bool looks = mask_may_hide(block.keys);

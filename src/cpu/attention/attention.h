@@ -40,6 +40,15 @@ struct MaskGradient {
   mlir::RankedTensorType type;
 };
 
+/// How the gradient is shared out where heads are too few for all threads: each part of the keys is a task, which sums the gradient of queries for itself.
+struct KeyParts {
+  explicit KeyParts(const AttentionOperands& operands);
+  static constexpr int64_t kBlock = 128;  ///< keys, or a few more, that are packed at once
+  int64_t parts = 1;
+  /// f32 [parts, batch, heads, queries, width]; of one part, the query's.
+  mlir::RankedTensorType type;
+};
+
 /// Which of batch, heads, positions and width each dimension of this result is (see write_results_in_order), and its type in this usual order.
 llvm::ArrayRef<int64_t> result_order(mlir::Operation* op, unsigned result);
 mlir::RankedTensorType type_in_usual_order(mlir::stablehlo::CompositeOp op, unsigned result);
@@ -78,8 +87,12 @@ class AttentionEmitter {
     IR head, m0, rows, n0, count;
     int64_t group, keys;  ///< queries of a group, keys of any block but the last one
   };
+  /// Which keys: all that there are if `end` is null.
+  struct Keys {
+    IR begin = nullptr, end = nullptr;
+  };
   /// The blocks of up to `keys` keys that some of the queries [m0, m0 + rows) see, as far as causality tells.
-  void each_block(IR head, IR m0, IR rows, int64_t group, int64_t keys, const std::function<void(const Block& block)>& body);
+  void each_block(IR head, IR m0, IR rows, int64_t group, int64_t keys, Keys among, const std::function<void(const Block& block)>& body);
   /// Calls `body` for the groups of which some query sees a key of the block: where it begins, counted from m0, how many queries it has, and after how many keys causality lets none of them see more.
   /// Blocks that the mask hides are left out; `prepare` comes before the first group.
   void groups_that_see(const Block& block, const std::function<void()>& prepare, const std::function<void(IR m, IR here, IR seen)>& body);

@@ -5,13 +5,14 @@
 //
 // A mask that adds -1e9 to a whole row leaves nothing of the sum's logarithm in logsumexp: such rows of P are summed up first, and divided by their sum.
 // With dropout D is 1 / (1 - p) where a weight was kept, else 0, drawn again: dV += (P ∘ D)ᵀ G and dS = scale · P ∘ (D ∘ G Vᵀ - delta).
-// Products run on packed panels and sum up in f32. A task owns a head of keys and values, with all heads of queries that it serves; where dS is also the gradient of a mask
+// Products run on packed panels and sum up in f32. A task owns a head of keys and values, with all heads of queries that it serves, or part of its keys where heads are few; where dS is also the gradient of a mask
 // that is shared (the bias of relative positions), all or some of the heads that share it, one after the other.
 #include <numeric>
 
 #include "cpu/attention/attention.h"
 #include "cpu/emit/vector_math.h"
 #include "cpu/prepare/rewrite.h"
+#include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
 
@@ -27,6 +28,7 @@ class GradientEmitter : AttentionEmitter {
         key_sums_(product_with_rows(scores_.n, query_, scores_.type)), value_sums_(product_with_rows(scores_.n, gradient_, scores_.type)),
         g_(c.k, weight_gradients_), dq_(c.k, query_sums_), dk_(c.k, key_sums_), dv_(c.k, value_sums_) {
     if (c.fusion.product->getNumResults() == 4) mask_gradient_.emplace(values);
+    if (shaped(c.fusion.product->getResult(0)).getRank() == 5) key_parts_ = KeyParts(values).parts;
   }
 
   void run() {
@@ -35,10 +37,10 @@ class GradientEmitter : AttentionEmitter {
     // The queries of a part, as operands of all products, stay in L2.
     rows_ = std::min(round_up(queries, group_), round_up(std::max<int64_t>(32768 / (width + value_width), 1), group_));
     int64_t parts = ceil_div(queries, rows_), unit = std::lcm(s_.nr, dk_.mr);
-    keys_ = round_up(std::min<int64_t>(keys, 128), unit);
-    all_keys_ = round_up(keys, keys_);
+    keys_ = round_up(std::min(keys, KeyParts::kBlock), unit);
+    all_keys_ = round_up(ceil_div(keys, key_parts_), keys_);
     pitch_ = keys_ + 16;  // rows that are a multiple of 4 KiB apart would collide in L1
-    c_.kernel.tasks = mask_gradient_ ? mask_gradient_->independent * mask_gradient_->sums : scores_.batch / shared;
+    c_.kernel.tasks = mask_gradient_ ? mask_gradient_->independent * mask_gradient_->sums : scores_.batch / shared * key_parts_;
     c_.kernel.cost = 0.25 * scores_.batch * double(queries) * keys * (3 * width + 2 * value_width) * (causal_ ? 0.5 : 1);
 
     int64_t columns = round_up(width, dq_.nr), value_columns = round_up(value_width, dv_.nr);
@@ -60,12 +62,18 @@ class GradientEmitter : AttentionEmitter {
         if (mask_gradient_) mask_gradient_at_ = part_of_mask(head);
         some_queries(head, m0, k_.min(k_.i64(rows_), b_.CreateSub(k_.i64(queries), m0)));
       });
-      write(1, own, k_.i64(0), k_.i64(keys), dk_, key_sums_at_, all_keys_);
-      write(2, own, k_.i64(0), k_.i64(keys), dv_, value_sums_at_, all_keys_);
+      IR first = first_key(), count = own_keys_.end ? b_.CreateSub(own_keys_.end, first) : k_.i64(keys);
+      write(1, own, first, count, dk_, key_sums_at_, all_keys_);
+      write(2, own, first, count, dv_, value_sums_at_, all_keys_);
     };
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
-      if (mask_gradient_) with_mask_gradient(task, head_of_keys);
-      else head_of_keys(task);
+      if (mask_gradient_) return with_mask_gradient(task, head_of_keys);
+      if (key_parts_ == 1) return head_of_keys(task);
+      auto at = place_of_task(k_, {scores_.batch / shared, key_parts_}, task);
+      part_ = at[1].base;
+      // A part may begin beyond the last key.
+      own_keys_.begin = k_.min(k_.mul(part_, all_keys_), k_.i64(keys)), own_keys_.end = k_.min(k_.add(own_keys_.begin, k_.i64(all_keys_)), k_.i64(keys));
+      head_of_keys(at[0].base);
     });
   }
 
@@ -103,7 +111,7 @@ class GradientEmitter : AttentionEmitter {
   void some_queries(IR head, IR m0, IR rows) {
     pack_queries(head, m0, rows);
     if (mask_) k_.when(is_rounded(rows), [&] { find_factors(head, m0, rows); });
-    each_block(head, m0, rows, group_, keys_, [&](const Block& block) {
+    each_block(head, m0, rows, group_, keys_, own_keys_, [&](const Block& block) {
       IR zero = k_.i64(0), n0 = block.n0, count = block.count;
       auto pack = [&] {
         pack_keys(block);
@@ -136,7 +144,7 @@ class GradientEmitter : AttentionEmitter {
   // What the weights of each row are to be multiplied by, so that their sum is 1; 1 where all of them are 0.
   void find_factors(IR head, IR m0, IR rows) {
     clear(factors_at_, rows_);
-    each_block(head, m0, rows, group_, keys_, [&](const Block& block) {
+    each_block(head, m0, rows, group_, keys_, own_keys_, [&](const Block& block) {
       groups_that_see(block, [&] { pack_keys(block); }, [&](IR m, IR here, IR seen) {
         multiply_widths(s_, scores_.k, queries_at_, m, group_, keys_at_, seen, weights_at_, pitch_);
         k_.loop(k_.i64(0), here, [&](IR i) { add_to_factor(head, m0, b_.CreateAdd(m, i), i, block.n0, seen); });
@@ -244,7 +252,7 @@ class GradientEmitter : AttentionEmitter {
       k_.loop(k_.i64(0), seen, p.mr, [&](IR key) {
         auto weight = [&](int64_t i, IR k) { return scratch(weights_at, b_.CreateAdd(k_.mul(k, pitch_), k_.add(key, k_.i64(i)))); };
         IR panel = scratch(rows_at, b_.CreateAdd(k_.mul(n, rows_), k_.mul(m, p.nr)));
-        add_product(p, weight, panel, here, scratch(sums_at, b_.CreateAdd(k_.mul(n, all_keys_), k_.mul(b_.CreateAdd(n0, key), p.nr))));
+        add_product(p, weight, panel, here, scratch(sums_at, b_.CreateAdd(k_.mul(n, all_keys_), k_.mul(b_.CreateAdd(b_.CreateSub(n0, first_key()), key), p.nr))));
       });
     });
   }
@@ -258,12 +266,15 @@ class GradientEmitter : AttentionEmitter {
     });
   }
 
+  IR first_key() { return own_keys_.begin ? own_keys_.begin : k_.i64(0); }
+
   // Sums to rows [from, from + rows) of a head of a result.
   void write(unsigned result, IR head, IR from, IR rows, const Panels& p, int64_t sums_at, int64_t height) {
     Value to = c_.fusion.product->getResult(result);
     k_.loop(k_.i64(0), rows, [&](IR i) {
       IR row = row_of_result(result, head, b_.CreateAdd(from, i));
-      k_.along(k_.i64(shaped(to).getDimSize(3)), p.lanes, [&](IR n, int lanes) { k_.store(element(to), load(sums(p, sums_at, height, i, n), lanes), c_.buffer(to), k_.add(row, n), lanes); });
+      if (result == 0 && part_) row = k_.add(row, k_.mul(part_, product(shaped(to).getShape().drop_front())));
+      k_.along(k_.i64(shaped(to).getShape().back()), p.lanes, [&](IR n, int lanes) { k_.store(element(to), load(sums(p, sums_at, height, i, n), lanes), c_.buffer(to), k_.add(row, n), lanes); });
     });
   }
 
@@ -271,6 +282,9 @@ class GradientEmitter : AttentionEmitter {
   MatmulSpec weight_gradients_, query_sums_, key_sums_, value_sums_;
   Panels g_, dq_, dk_, dv_;
   std::optional<MaskGradient> mask_gradient_;
+  int64_t key_parts_ = 1;
+  IR part_ = nullptr;  // of the keys, if they have parts
+  Keys own_keys_;      // its
   IR first_part_ = nullptr, mask_gradient_at_ = nullptr;  // of the mask: the number of the task's first part, the address of the head's
   int64_t group_ = 0, rows_ = 0, keys_ = 0, all_keys_ = 0, pitch_ = 0;  // queries of a group and of a part, keys of a block and of all
   int64_t queries_at_ = 0, gradients_at_ = 0, query_rows_at_ = 0, gradient_rows_at_ = 0, keys_at_ = 0, values_at_ = 0, key_rows_at_ = 0;  // places in scratch
@@ -291,17 +305,46 @@ MaskGradient::MaskGradient(const AttentionOperands& o) {
   type = RankedTensorType::get({sums, batches, heads, query.getDimSize(2), round_up(key.getDimSize(2), kLanes)}, Float32Type::get(mask.getContext()));
 }
 
-void split_attention_gradient(CompositeOp op) {
-  auto operands = attention_operands(op);
-  if (op->getNumResults() != 4 || attention_kind(op) != Fusion::AttentionGradient || op.getResult(3).getType() != operands->mask.getType()) return;
-  MaskGradient gradient(*operands);
-  auto mask = shaped(operands->mask);
+KeyParts::KeyParts(const AttentionOperands& o) {
+  constexpr int64_t kMostParts = 8, kLeastWork = 1 << 20;  // multiply-adds of a part
+  constexpr double kIdle = 1.1;                            // up to a tenth of the threads' time may pass without work
+  auto query = shaped(o.query), key = shaped(o.key);
+  const int64_t heads = key.getDimSize(0) * key.getDimSize(1), threads = num_threads(), keys = key.getDimSize(2);
+  const double work = double(query.getNumElements()) / double(heads) * double(keys);
+  auto idle = [&](int64_t parts) { return double(round_up(heads * parts, threads)) / double(heads * parts); };
+  for (int64_t more = 2; more <= kMostParts && idle(parts) > kIdle; ++more)
+    if (keys >= more * kBlock && work >= double(more * kLeastWork) && idle(more) < idle(parts)) parts = more;
+  type = query;
+  if (parts == 1) return;
+  SmallVector<int64_t> shape{parts};
+  llvm::append_range(shape, query.getShape());
+  type = RankedTensorType::get(shape, Float32Type::get(query.getContext()));
+}
+
+namespace {
+
+void split_keys(CompositeOp op, const AttentionOperands& operands) {
+  KeyParts keys(operands);
+  if (keys.parts == 1) return;
+  OpBuilder b(op);
+  b.setInsertionPointAfter(op);
+  auto type = shaped(op.getResult(0));
+  op.getResult(0).setType(keys.type);
+  Value sum = sum_over(b, op.getResult(0), {0});
+  Operation* first = sum.getDefiningOp();
+  if (element(sum) != type.getElementType()) sum = ConvertOp::create(b, op.getLoc(), type, sum);
+  op.getResult(0).replaceUsesWithIf(sum, [&](OpOperand& use) { return use.getOwner() != first; });
+}
+
+void split_mask_gradient(CompositeOp op, const AttentionOperands& operands) {
+  MaskGradient gradient(operands);
+  auto mask = shaped(operands.mask);
   OpBuilder b(op);
   b.setInsertionPointAfter(op);
   op.getResult(3).setType(gradient.type);
   Value all = op.getResult(3), sum = all;
   SmallVector<int64_t> limits(gradient.type.getShape()), dims{0}, zero(5, 0), one(5, 1);
-  limits[4] = shaped(operands->key).getDimSize(2);
+  limits[4] = shaped(operands.key).getDimSize(2);
   sum = SliceOp::create(b, op.getLoc(), sum, zero, limits, one);
   Operation* first = sum.getDefiningOp();
   for (int64_t d : {3, 4})
@@ -310,6 +353,15 @@ void split_attention_gradient(CompositeOp op) {
   if (mask.getElementType() != b.getF32Type()) sum = ConvertOp::create(b, op.getLoc(), shaped(sum).clone(mask.getElementType()), sum);
   sum = ReshapeOp::create(b, op.getLoc(), mask, sum);
   all.replaceUsesWithIf(sum, [&](OpOperand& use) { return use.getOwner() != first; });
+}
+
+}  // namespace
+
+void split_attention_gradient(CompositeOp op) {
+  if (attention_kind(op) != Fusion::AttentionGradient) return;
+  auto operands = *attention_operands(op);
+  if (op->getNumResults() == 3) split_keys(op, operands);
+  else if (op.getResult(3).getType() == operands.mask.getType()) split_mask_gradient(op, operands);
 }
 
 llvm::Error emit_attention_gradient(KernelContext& c) {

@@ -41,7 +41,7 @@ ArrayRef<int64_t> result_order(Operation* op, unsigned result) {
 
 RankedTensorType type_in_usual_order(CompositeOp op, unsigned result) {
   auto type = shaped(op.getResult(result));
-  return type.clone(applyPermutation(type.getShape(), invertPermutationVector(result_order(op, result))));
+  return type.getRank() != 4 ? type : type.clone(applyPermutation(type.getShape(), invertPermutationVector(result_order(op, result))));
 }
 
 void write_results_in_order(CompositeOp op) {

@@ -39,7 +39,7 @@ int64_t heads_to_join(const AttentionOperands& o) {
   return joined;
 }
 
-void join_heads(CompositeOp op, const AttentionOperands& o, int64_t joined) {
+CompositeOp join_heads(CompositeOp op, const AttentionOperands& o, int64_t joined) {
   OpBuilder b(op);
   auto split = [&](Value v) {  // [batch, heads, 1, ...] to [batch, heads / joined, joined, ...]
     SmallVector<int64_t> shape(shaped(v).getShape());
@@ -56,12 +56,13 @@ void join_heads(CompositeOp op, const AttentionOperands& o, int64_t joined) {
   auto result = CompositeOp::create(b, op.getLoc(), types, operands, op->getAttrs());
   for (auto [from, to] : llvm::zip(op.getResults(), result.getResults())) from.replaceAllUsesWith(ReshapeOp::create(b, op.getLoc(), cast<RankedTensorType>(from.getType()), to));
   op.erase();
+  return result;
 }
 
 }  // namespace
 
-void share_heads(CompositeOp op) {
-  if (attention_kind(op) != Fusion::Attention) return;
+CompositeOp share_heads(CompositeOp op) {
+  if (attention_kind(op) != Fusion::Attention) return op;
   constexpr unsigned kKey = 1, kValue = 2;
   OpBuilder b(op);
   for (unsigned i : {kKey, kValue})
@@ -69,8 +70,9 @@ void share_heads(CompositeOp op) {
   auto operands = *attention_operands(op);
   auto attributes = op.getCompositeAttributes();
   auto causal = attributes ? attributes.getAs<BoolAttr>("is_causal") : BoolAttr();
-  if (operands.seed || (causal && causal.getValue())) return;
-  if (int64_t joined = heads_to_join(operands); joined > 1) join_heads(op, operands, joined);
+  if (operands.seed || (causal && causal.getValue())) return op;
+  int64_t joined = heads_to_join(operands);
+  return joined > 1 ? join_heads(op, operands, joined) : op;
 }
 
 }  // namespace cresset::cpu
