@@ -91,11 +91,23 @@ def _split(module, not_lowered):
     return parts
 
 
+def _results_on_cpu(module):
+    """Of a graph with inputs on the device, the numbers of the results that are to be on the CPU."""
+    def place(node):
+        value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+        return value.device.type if isinstance(value, torch.Tensor) else None
+
+    places = {place(node) for node in module.graph.nodes if node.op == "placeholder"}
+    results = listed(next(node for node in module.graph.nodes if node.op == "output").args[0])
+    return [i for i, node in enumerate(results) if place(node) == "cpu"] if _DEVICE.type in places else []
+
+
 class Graph:
     """A functional graph, as AOTAutograd's are. Called with a list of inputs of any sizes, it runs as one program, or in pieces around operators that can't be part of one."""
 
     def __init__(self, module):
         self.module, self.programs = module, Programs()
+        self.on_cpu = _results_on_cpu(module)
         self.not_lowered = set()
         self.parts = None
         self._boxed_call = True  # AOTAutograd hands over a list
@@ -110,6 +122,12 @@ class Graph:
         self.programs.add(inputs, program, results)
 
     def __call__(self, inputs):
+        results = self.run(inputs)
+        for i in self.on_cpu:
+            results[i] = results[i].cpu()
+        return results
+
+    def run(self, inputs):
         if self.parts is not None:
             return listed(self.parts(*inputs))
         results = self.programs.run(inputs)
@@ -120,7 +138,7 @@ class Graph:
         except _NotLowered as error:
             self.not_lowered.add(error.node.name)
             self.parts = _split(self.module, self.not_lowered)
-            return self(inputs)
+            return self.run(inputs)
         return self.programs.run(inputs)
 
 
@@ -206,20 +224,20 @@ class _Direct(SerializableCallable):
 
     Dynamo can write it down for other processes (aot_compile, caching_precompile), which record it when they first call it."""
 
-    def __init__(self, graph, trains, held=None):
-        self.graph, self.trains, self.held, self.programs, self.otherwise = graph, trains, held, Programs(), None
-        self.recorder = direct.Recorder(graph, trains, direct.weights(graph))
+    def __init__(self, graph, trains, home, held=None):
+        self.graph, self.trains, self.home, self.held, self.programs, self.otherwise = graph, trains, home, held, Programs(), None
+        self.recorder = direct.Recorder(graph, trains, direct.weights(graph), home)
 
     @classmethod
     def serialize_compile_artifacts(cls, fn):
         if fn.held:
             raise pickle.PicklingError("what the graph holds is of this process")
-        return pickle.dumps((direct.to_bytes(fn.graph), fn.trains))
+        return pickle.dumps((direct.to_bytes(fn.graph), fn.trains, fn.home))
 
     @classmethod
     def deserialize_compile_artifacts(cls, data):
-        graph, trains = pickle.loads(data)
-        return cls(direct.from_bytes(graph), trains)
+        graph, trains, home = pickle.loads(data)
+        return cls(direct.from_bytes(graph), trains, home)
 
     def record(self, inputs):
         self.programs.add(inputs, *self.recorder.record(inputs))
@@ -259,7 +277,7 @@ def backend(module, inputs, **_):
     try:
         graph, held = direct.lifted(module)
         examples = [*(held() if held else ()), *(_hint(v) for v in inputs)]
-        compiled = _Direct(graph, direct.check(graph, examples), held)
+        compiled = _Direct(graph, direct.check(graph, examples), direct.home_of(examples), held)
         compiled.record(examples)
     except Exception as error:  # whatever it is: AOTAutograd's way raises what is the user's
         _say_why(error)

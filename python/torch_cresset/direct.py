@@ -40,11 +40,22 @@ def lifted(module):
     return graph, lambda: [fetch(module) for fetch in held.values()]
 
 
+def home_of(inputs):
+    """Where the tensors among a graph's inputs are, the CPU or the device, and its results will be; numbers on the CPU may be among those on the device, as an optimizer's steps are."""
+    tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
+    homes = {v.device.type for v in tensors}
+    if len(homes) > 1:
+        homes = {v.device.type for v in tensors if v.dim() or v.device.type != "cpu"}
+    if len(homes) > 1 or not homes <= {"cpu", _DEVICE.type}:
+        raise Unusual(f"inputs on {', '.join(sorted(homes))}")
+    return homes.pop() if homes else "cpu"
+
+
 def check(graph, inputs):
     """Whether gradients are wanted. Raises Unusual for graphs whose meaning would be lost; others that can't be recorded show it then."""
     tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
-    if any(type(t) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or t.layout != torch.strided or t.device.type != "cpu" or t.is_quantized for t in tensors):
-        raise Unusual("an input is no plain tensor on the CPU")
+    if any(type(t) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or t.layout != torch.strided or t.is_quantized for t in tensors):
+        raise Unusual("an input is no plain tensor")
     trains = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
     for node in graph.nodes:
         if node.op in ("call_module", "get_attr"):
@@ -57,6 +68,14 @@ def check(graph, inputs):
         if name == "_set_grad_enabled" and node.args[0] and not trains and any(t.requires_grad for t in tensors):
             raise Unusual("gradients are switched on within it")
     return trains
+
+
+def _asks_for_cpu(node):
+    """Whether it makes a tensor on the CPU whatever its arguments are."""
+    parts = []
+    torch.fx.node.map_aggregate((node.args, dict(node.kwargs)), parts.append)
+    named = any(isinstance(v, torch.device) and v.type == "cpu" or v == "cpu" for v in parts if isinstance(v, (torch.device, str)))
+    return named or node.target == "cpu" or (node.target in _device_constructors() and node.kwargs.get("device") is None)
 
 
 def _placed(target, args, kwargs):
@@ -88,8 +107,8 @@ def _with_device(function):
 class _Calls:
     """A graph of PyTorch's functions as the calls that it makes, of device tensors: torch.fx.Interpreter takes several times as long, in every call of a graph whose sizes change."""
 
-    def __init__(self, graph, trains):
-        self.trains = trains
+    def __init__(self, graph, trains, home):
+        self.trains, self.home = trains, home
         self.values = []  # placeholders in front, then constants and room for results
         self.calls = []  # function, the places of its arguments, the names of the last of them, the place of its result, and the node
         self.places = {}
@@ -100,7 +119,9 @@ class _Calls:
             if node.op == "output":
                 self.result = self._place(node.args[0])
             elif node.op != "placeholder":
-                args, kwargs = _placed(node.target, node.args, node.kwargs)
+                if home != "cpu" and _asks_for_cpu(node):
+                    raise Unusual(f"a tensor on the CPU, in {node.format_node()}")
+                args, kwargs = _placed(node.target, node.args, node.kwargs) if home == "cpu" else (node.args, node.kwargs)
                 self.places[node] = self._call(self._function(node), args, kwargs, node)
 
     def _add(self, value):
@@ -111,7 +132,7 @@ class _Calls:
         if node.op == "call_method":
             return _method(node.target)
         function = recurrent.in_layers.get(node.target, node.target) if self.trains else node.target
-        return function if isinstance(function, types.BuiltinFunctionType) else _with_device(function)
+        return function if self.home != "cpu" or isinstance(function, types.BuiltinFunctionType) else _with_device(function)
 
     def _call(self, function, args, kwargs, node=None):
         arguments = [self._place(v) for v in (*args, *kwargs.values())]
@@ -150,10 +171,10 @@ class _Calls:
 
 
 @contextlib.contextmanager
-def _as_on_cpu():
-    """What is on for the CPU is on for the device; grad mode is as before at the end."""
+def _as_at(home):
+    """What is on there is on for the device; grad mode is as before at the end."""
     grad = torch.is_grad_enabled()
-    autocast = torch.autocast(_DEVICE.type, dtype=torch.get_autocast_dtype("cpu"), cache_enabled=torch.is_autocast_cache_enabled()) if torch.is_autocast_enabled("cpu") else contextlib.nullcontext()
+    autocast = torch.autocast(_DEVICE.type, dtype=torch.get_autocast_dtype(home), enabled=torch.is_autocast_enabled(home), cache_enabled=torch.is_autocast_cache_enabled())
     try:
         with autocast:
             yield
@@ -205,14 +226,14 @@ def weights(graph):
 
 
 class Recorder:
-    """Makes programs of a graph, for inputs of any sizes. `weights`: for each input whether it is a parameter or buffer, which few calls change."""
+    """Makes programs of a graph, for inputs of any sizes. `weights`: for each input whether it is a parameter or buffer, which few calls change; `home`: where all inputs are."""
 
-    def __init__(self, graph, trains, weights):
-        self.trains, self.calls = trains, _Calls(graph, trains)
+    def __init__(self, graph, trains, weights, home="cpu"):
+        self.trains, self.home, self.calls = trains, home, _Calls(graph, trains, home)
         self.weights = [weight and not trains for weight in weights]
 
     def _results(self, stand_ins):
-        with _as_on_cpu():
+        with _as_at(self.home):
             return self.calls(stand_ins)
 
     def record(self, inputs):
@@ -229,6 +250,8 @@ class Recorder:
             given = [v for v in stand_ins if isinstance(v, torch.Tensor)]
             results = self._results(stand_ins)
             tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
+            if any(isinstance(v, torch.Tensor) and (v.device.type == "cpu" or any(t.device.type != self.home for t in tensors)) for v in results):
+                raise Unusual("a result may be on the CPU")
             if any(stand_in.requires_grad and not v.requires_grad for stand_in, v in zip(given, tensors)):
                 raise Unusual("an input without gradients is given what has them")
             outputs = [v for v in results if isinstance(v, torch.Tensor)]
@@ -240,7 +263,7 @@ class Recorder:
             elif len(storages(outputs)) < len(outputs) or storages(outputs) & storages(given):
                 raise Unusual("results are parts of one another or of an input")
             else:
-                program = with_gradients(None if torch.is_autocast_enabled("cpu") else again, given, outputs)
+                program = with_gradients(None if torch.is_autocast_enabled(self.home) else again, given, outputs)
             _check_written(program, tensors, differentiable)
             return program, results
 

@@ -68,6 +68,8 @@ class Executable:
             if self._in_pieces is None:
                 try:
                     direct.check(self._graph, inputs)
+                    if direct.home_of(inputs) != "cpu":
+                        raise direct.Unusual("inputs on the device")
                     self._programs.add(inputs, *self._recorder.record(inputs))
                     return self._programs.run(inputs)
                 except Exception as error:  # whatever it is: the pieces raise what is the user's

@@ -48,7 +48,7 @@ class Training:
             if i in unused:
                 tangents[i] = _zeros(shape, stride, dtype)
             elif tangents[i].stride() != stride:
-                tangents[i] = torch.empty_strided(shape, stride, dtype=dtype).copy_(tangents[i])
+                tangents[i] = torch.empty_strided(shape, stride, dtype=dtype, device=tangents[i].device).copy_(tangents[i])
         return tangents, unused
 
     def of_inputs(self, found, unused):
@@ -159,8 +159,8 @@ class _Step(torch.autograd.Function):
     @staticmethod
     def forward(ctx, programs, results, *tensors):
         outputs, saved = results[:len(programs.differentiable)], results[len(programs.differentiable):]
-        # A result that is saved shares its memory: whoever overwrites it must hear of it.
-        watched = [t for t in outputs if any(s.data_ptr() <= t.data_ptr() < s.data_ptr() + s.nbytes for s in saved)]
+        # A result that is saved shares its memory, on the CPU: whoever overwrites it must hear of it.
+        watched = [t for t in outputs if t.device.type == "cpu" and any(s.data_ptr() <= t.data_ptr() < s.data_ptr() + s.nbytes for s in saved)]
         ctx.programs, ctx.watched = programs, len(watched)
         ctx.save_for_backward(*[tensors[i] for i in programs.used], *saved, *watched)
         ctx.others = [(programs.refer(tensors[i]), _version(tensors[i])) for i in programs.others]
