@@ -241,6 +241,12 @@ class Fuser {
     return gathered && has_expensive_part(op) && evaluations(uses) * product(fusion.shape) >= kOften * shaped(op->getResult(0)).getNumElements();
   }
 
+  // What makes it; null for an argument.
+  static Operation* before_reshapes(Value v) {
+    while (auto reshape = v.getDefiningOp<ReshapeOp>()) v = reshape.getOperand();
+    return v.getDefiningOp();
+  }
+
   // Whether a product's epilogue had better write this, of which others read what lies elsewhere: a pad, windows, a concatenation; or what is transposed, if it is narrower than the product. That keeps them
   // from being parts of the epilogue, and it from what they would take inline. What is narrowest on the way is written.
   static bool is_epilogue_before_moves(Operation* op) {
@@ -257,11 +263,12 @@ class Fuser {
     auto is_narrow = [&](Operation* product) { return is_moved(last) || bytes < element_bytes(element(product->getResult(0))); };
     for (int step = 0; step < kMostSteps && is_elementwise(op); ++step) {
       auto shape = shaped(op->getResult(0)).getShape();
-      auto above = llvm::find_if(op->getOperands(), [&](Value v) { return shaped(v).getNumElements() == product(shape) && v.getDefiningOp() && !is_splat(v.getDefiningOp()) && !isa<BroadcastInDimOp, TransposeOp, SliceOp>(v.getDefiningOp()); });
+      auto above = llvm::find_if(op->getOperands(), [&](Value v) {
+        Operation* from = before_reshapes(v);
+        return shaped(v).getNumElements() == product(shape) && from && !is_splat(from) && !isa<BroadcastInDimOp, TransposeOp, SliceOp, DynamicSliceOp>(from);
+      });
       if (above == op->getOperands().end()) return false;
-      op = (*above).getDefiningOp();
-      while (isa_and_nonnull<ReshapeOp>(op)) op = op->getOperand(0).getDefiningOp();
-      if (!op) return false;
+      op = before_reshapes(*above);
       if (isa<DotGeneralOp, ConvolutionOp>(op)) return product_shape(op).has_value() && is_narrow(op);
       if (element_bytes(element(op->getResult(0))) < bytes) return false;
     }
