@@ -7,6 +7,7 @@
 #include "cpu/prepare/cancel_transposes.h"
 #include "cpu/prepare/channels_first.h"
 #include "cpu/prepare/channels_last.h"
+#include "cpu/prepare/depthwise_channels_last.h"
 #include "cpu/prepare/empty.h"
 #include "cpu/fusion.h"
 #include "cpu/prepare/join_products.h"
@@ -580,6 +581,7 @@ void simplify(ModuleOp module, bool tiles) {
     // What lies behind a barrier has not been merged with what is in front of it, and is computed again.
     if (drop_barriers(function)) (void)applyPatternsGreedily(function, frozen, config);
     if (tiles && use_channels_last(function)) simplify_all();
+    if (use_channels_last_within_transposes(function)) simplify_all();
     while (use_channels_first(function)) simplify_all();
     if (!tiles) read_kernels_as_they_lie(function);
     forget_moved_reshapes(function);
