@@ -22,14 +22,29 @@ SmallVector<int64_t> order_with_channels_last(int64_t rank) {
 }
 RankedTensorType type_with_channels_last(Value v) { return shaped(v).clone(applyPermutation(shaped(v).getShape(), order_with_channels_last(shaped(v).getRank()))); }
 
-bool is_depthwise(ConvolutionOp op) {
+// Of floats, [images, channels, …] to [images, features, …], neither dilated input nor reversed.
+bool is_plain(ConvolutionOp op) {
   auto dims = op.getDimensionNumbers();
-  const int64_t rank = shaped(op).getRank(), features = rank > 2 ? shaped(op).getDimSize(1) : 0;
   auto in_order = [](ArrayRef<int64_t> spatial) { return llvm::equal(spatial, llvm::seq<int64_t>(2, 2 + int64_t(spatial.size()))); };
-  return features > 1 && shaped(op).getNumElements() > 0 && dims.getInputBatchDimension() == 0 && dims.getInputFeatureDimension() == 1 && dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 &&
-         in_order(dims.getInputSpatialDimensions()) && in_order(dims.getOutputSpatialDimensions()) && int64_t(op.getFeatureGroupCount()) == features && shaped(op.getLhs()).getDimSize(1) == features &&
-         op.getBatchGroupCount() == 1 && all_ones(op.getLhsDilation()) && !(op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) && isa<FloatType>(element(op)) && !element(op).isF64() &&
-         element(op.getLhs()) == element(op) && element(op.getRhs()) == element(op);
+  return shaped(op).getRank() > 2 && shaped(op).getNumElements() > 0 && dims.getInputBatchDimension() == 0 && dims.getInputFeatureDimension() == 1 && dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 &&
+         in_order(dims.getInputSpatialDimensions()) && in_order(dims.getOutputSpatialDimensions()) && op.getBatchGroupCount() == 1 && all_ones(op.getLhsDilation()) &&
+         !(op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) && isa<FloatType>(element(op)) && !element(op).isF64() && element(op.getLhs()) == element(op) && element(op.getRhs()) == element(op);
+}
+bool is_depthwise(ConvolutionOp op) {
+  const int64_t features = shaped(op).getRank() > 1 ? shaped(op).getDimSize(1) : 0;
+  return features > 1 && is_plain(op) && int64_t(op.getFeatureGroupCount()) == features && shaped(op.getLhs()).getDimSize(1) == features;
+}
+// A product of each position's channels.
+bool is_pointwise(ConvolutionOp op) {
+  auto kernel = shaped(op.getRhs()), image = shaped(op.getLhs());
+  auto dims = op.getDimensionNumbers();
+  return is_plain(op) && op.getFeatureGroupCount() == 1 && kernel.getNumElements() == kernel.getDimSize(dims.getKernelInputFeatureDimension()) * kernel.getDimSize(dims.getKernelOutputFeatureDimension()) &&
+         image.getShape().drop_front(2) == shaped(op).getShape().drop_front(2) && all_ones(op.getWindowStrides());
+}
+// Whether it divides otherwise what a single channel is.
+bool is_within_channels(ReshapeOp op) {
+  auto from = shaped(op.getOperand()).getShape(), to = shaped(op).getShape();
+  return from.size() > 2 && to.size() > 2 && from.take_front(2) == to.take_front(2);
 }
 
 // Whether a transpose moves the last dimension, channels as those of `v`, to where they are in `v`, in front of what a single image is; or, to_last, from there to the end. Dimensions of 1 are anywhere.
@@ -76,11 +91,12 @@ class Regions {
     while (!open.empty()) {
       Operation* op = open.pop_back_val();
       auto meet = [&](Operation* other) {
-        if (!other || (!members_.contains(other) && !takes_any_order(other, op))) return;
+        if (!other || (!members_.contains(other) && !(other->getBlock() == op->getBlock() && takes_any_order(other)))) return;
         if (members_.insert(other)) connected_.insert(other), open.push_back(other);
         connected_.unionSets(op, other);
       };
-      for (Operation* user : op->getUsers()) meet(user);
+      for (Operation* user : op->getUsers())
+        if (llvm::is_contained(arrays(user), op->getResult(0))) meet(user);
       for (Value v : arrays(op)) meet(v.getDefiningOp());
     }
     // What comes from outside is transposed once for all.
@@ -122,9 +138,10 @@ class Regions {
 
  private:
   static int64_t bytes_of(Value v) { return shaped(v).getNumElements() * element_bytes(element(v)); }
-  static bool takes_any_order(Operation* op, Operation* beside) {
-    if (op->getNumResults() != 1 || op->getBlock() != beside->getBlock() || !(is_elementwise(op) || isa<SliceOp>(op))) return false;
-    return shaped(op->getResult(0)).getRank() == shaped(beside->getResult(0)).getRank();
+  static bool takes_any_order(Operation* op) {
+    if (auto convolution = dyn_cast<ConvolutionOp>(op)) return is_pointwise(convolution);
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) return is_within_channels(reshape);
+    return op->getNumResults() == 1 && shaped(op->getResult(0)).getRank() > 2 && (is_elementwise(op) || isa<SliceOp>(op));
   }
   // Whether nobody else needs what is transposed.
   bool read_by_members(Value v) const {
@@ -143,7 +160,7 @@ class Rewrite {
 
   void redo(Operation* op) {
     b_.setInsertionPoint(op);
-    if (auto convolution = dyn_cast<ConvolutionOp>(op)) return void(last_[op->getResult(0)] = convolved(convolution));
+    if (auto convolution = dyn_cast<ConvolutionOp>(op)) return void(last_[op->getResult(0)] = is_pointwise(convolution) ? multiplied(convolution) : convolved(convolution));
     IRMapping map;
     for (Value v : op->getOperands()) map.map(v, with_channels_last(v));
     Operation* again = b_.clone(*op, map);
@@ -178,6 +195,15 @@ class Rewrite {
     if (Value same = broadcast_in_order(v, order, b_)) return same;
     Value from = transposed_from(v);
     return from ? Value(ReshapeOp::create(b_, v.getLoc(), type_with_channels_last(v), from)) : transposed(v, order, b_);
+  }
+  Value multiplied(ConvolutionOp op) {
+    auto dims = op.getDimensionNumbers();
+    SmallVector<int64_t> order{dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension()};
+    llvm::append_range(order, dims.getKernelSpatialDimensions());
+    Value kernel = transposed(op.getRhs(), order, b_), image = with_channels_last(op.getLhs());
+    kernel = ReshapeOp::create(b_, op.getLoc(), shaped(kernel).clone(shaped(kernel).getShape().take_front(2)), kernel);
+    auto contracted = DotDimensionNumbersAttr::get(b_.getContext(), {}, {}, {shaped(op).getRank() - 1}, {1});
+    return DotGeneralOp::create(b_, op.getLoc(), type_with_channels_last(op.getResult()), image, kernel, contracted, op.getPrecisionConfigAttr());
   }
   // The kernel's places come first, its features last.
   Value convolved(ConvolutionOp op) {
