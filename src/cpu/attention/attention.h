@@ -40,15 +40,6 @@ struct MaskGradient {
   mlir::RankedTensorType type;
 };
 
-/// How the gradient is shared out where heads are too few for all threads: each part of the keys is a task, which sums the gradient of queries for itself.
-struct KeyParts {
-  explicit KeyParts(const AttentionOperands& operands);
-  static constexpr int64_t kBlock = 128;  ///< keys, or a few more, that are packed at once
-  int64_t parts = 1;
-  /// f32 [parts, batch, heads, queries, width]; of one part, the query's.
-  mlir::RankedTensorType type;
-};
-
 /// Which of batch, heads, positions and width each dimension of this result is (see write_results_in_order), and its type in this usual order.
 llvm::ArrayRef<int64_t> result_order(mlir::Operation* op, unsigned result);
 mlir::RankedTensorType type_in_usual_order(mlir::stablehlo::CompositeOp op, unsigned result);

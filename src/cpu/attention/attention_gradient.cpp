@@ -20,6 +20,8 @@ using namespace mlir;
 using namespace mlir::stablehlo;
 namespace {
 
+constexpr int64_t kKeysOfBlock = 128;  // or a few more, which are packed at once
+
 class GradientEmitter : AttentionEmitter {
  public:
   GradientEmitter(KernelContext& c, const AttentionOperands& values, ArrayRef<HeadArray> operands)
@@ -28,7 +30,7 @@ class GradientEmitter : AttentionEmitter {
         key_sums_(product_with_rows(scores_.n, query_, scores_.type)), value_sums_(product_with_rows(scores_.n, gradient_, scores_.type)),
         g_(c.k, weight_gradients_), dq_(c.k, query_sums_), dk_(c.k, key_sums_), dv_(c.k, value_sums_) {
     if (c.fusion.product->getNumResults() == 4) mask_gradient_.emplace(values);
-    if (shaped(c.fusion.product->getResult(0)).getRank() == 5) key_parts_ = KeyParts(values).parts;
+    if (auto of_queries = shaped(c.fusion.product->getResult(0)); of_queries.getRank() == 5) key_parts_ = of_queries.getDimSize(0);
   }
 
   void run() {
@@ -37,7 +39,7 @@ class GradientEmitter : AttentionEmitter {
     // The queries of a part, as operands of all products, stay in L2.
     rows_ = std::min(round_up(queries, group_), round_up(std::max<int64_t>(32768 / (width + value_width), 1), group_));
     int64_t parts = ceil_div(queries, rows_), unit = std::lcm(s_.nr, dk_.mr);
-    keys_ = round_up(std::min(keys, KeyParts::kBlock), unit);
+    keys_ = round_up(std::min(keys, kKeysOfBlock), unit);
     all_keys_ = round_up(ceil_div(keys, key_parts_), keys_);
     pitch_ = keys_ + 16;  // rows that are a multiple of 4 KiB apart would collide in L1
     c_.kernel.tasks = mask_gradient_ ? mask_gradient_->independent * mask_gradient_->sums : scores_.batch / shared * key_parts_;
@@ -305,31 +307,31 @@ MaskGradient::MaskGradient(const AttentionOperands& o) {
   type = RankedTensorType::get({sums, batches, heads, query.getDimSize(2), round_up(key.getDimSize(2), kLanes)}, Float32Type::get(mask.getContext()));
 }
 
-KeyParts::KeyParts(const AttentionOperands& o) {
+namespace {
+
+// Where heads are too few for all threads, each part of the keys is a task, which sums the gradient of queries for itself: f32 [parts, batch, heads, queries, width].
+int64_t parts_of_keys(const AttentionOperands& o) {
   constexpr int64_t kMostParts = 8, kLeastWork = 1 << 20;  // multiply-adds of a part
   constexpr double kIdle = 1.1;                            // up to a tenth of the threads' time may pass without work
   auto query = shaped(o.query), key = shaped(o.key);
   const int64_t heads = key.getDimSize(0) * key.getDimSize(1), threads = num_threads(), keys = key.getDimSize(2);
   const double work = double(query.getNumElements()) / double(heads) * double(keys);
   auto idle = [&](int64_t parts) { return double(round_up(heads * parts, threads)) / double(heads * parts); };
+  int64_t parts = 1;
   for (int64_t more = 2; more <= kMostParts && idle(parts) > kIdle; ++more)
-    if (keys >= more * kBlock && work >= double(more * kLeastWork) && idle(more) < idle(parts)) parts = more;
-  type = query;
-  if (parts == 1) return;
-  SmallVector<int64_t> shape{parts};
-  llvm::append_range(shape, query.getShape());
-  type = RankedTensorType::get(shape, Float32Type::get(query.getContext()));
+    if (keys >= more * kKeysOfBlock && work >= double(more * kLeastWork) && idle(more) < idle(parts)) parts = more;
+  return parts;
 }
 
-namespace {
-
 void split_keys(CompositeOp op, const AttentionOperands& operands) {
-  KeyParts keys(operands);
-  if (keys.parts == 1) return;
+  const int64_t parts = parts_of_keys(operands);
+  if (parts == 1) return;
   OpBuilder b(op);
   b.setInsertionPointAfter(op);
   auto type = shaped(op.getResult(0));
-  op.getResult(0).setType(keys.type);
+  SmallVector<int64_t> shape{parts};
+  llvm::append_range(shape, type.getShape());
+  op.getResult(0).setType(RankedTensorType::get(shape, b.getF32Type()));
   Value sum = sum_over(b, op.getResult(0), {0});
   Operation* first = sum.getDefiningOp();
   if (element(sum) != type.getElementType()) sum = ConvertOp::create(b, op.getLoc(), type, sum);

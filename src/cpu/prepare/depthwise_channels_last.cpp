@@ -39,7 +39,7 @@ bool is_pointwise(ConvolutionOp op) {
   auto kernel = shaped(op.getRhs()), image = shaped(op.getLhs());
   auto dims = op.getDimensionNumbers();
   return is_plain(op) && op.getFeatureGroupCount() == 1 && kernel.getNumElements() == kernel.getDimSize(dims.getKernelInputFeatureDimension()) * kernel.getDimSize(dims.getKernelOutputFeatureDimension()) &&
-         image.getShape().drop_front(2) == shaped(op).getShape().drop_front(2) && all_ones(op.getWindowStrides());
+         image.getShape().drop_front(2) == shaped(op).getShape().drop_front(2) && all_ones(op.getWindowStrides()) && (!op.getPadding() || llvm::all_of(op.getPadding()->getValues<int64_t>(), [](int64_t n) { return n == 0; }));
 }
 // Whether it divides otherwise what a single channel is.
 bool is_within_channels(ReshapeOp op) {
@@ -90,14 +90,15 @@ class Regions {
     SmallVector<Operation*> open(members_.begin(), members_.end());
     while (!open.empty()) {
       Operation* op = open.pop_back_val();
-      auto meet = [&](Operation* other) {
-        if (!other || (!members_.contains(other) && !(other->getBlock() == op->getBlock() && takes_any_order(other)))) return;
+      auto may_join = [&](Operation* other) { return other && (members_.contains(other) || (other->getBlock() == op->getBlock() && takes_any_order(other))); };
+      auto join = [&](Operation* other) {
         if (members_.insert(other)) connected_.insert(other), open.push_back(other);
         connected_.unionSets(op, other);
       };
       for (Operation* user : op->getUsers())
-        if (llvm::is_contained(arrays(user), op->getResult(0))) meet(user);
-      for (Value v : arrays(op)) meet(v.getDefiningOp());
+        if (may_join(user) && llvm::is_contained(arrays(user), op->getResult(0))) join(user);
+      for (Value v : arrays(op))
+        if (may_join(v.getDefiningOp())) join(v.getDefiningOp());
     }
     // What comes from outside is transposed once for all.
     DenseMap<Value, Operation*> readers;
