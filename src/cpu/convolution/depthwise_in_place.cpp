@@ -220,7 +220,8 @@ class InPlaceEmitter {
 bool is_depthwise_in_place(const Geometry& g, const Target& target) {
   constexpr int64_t kLargestWindow = 49;  // each place is code
   const size_t rank = g.axes.size();
-  if (g.in_features != 1 || (rank != 2 && rank != 3) || target.lanes <= 4 || g.in_type != g.out_type || g.kernel_type != g.out_type || !(g.out_type.isF32() || g.out_type.isF64())) return false;
+  const bool floats = g.out_type.isF32() || g.out_type.isF64() || (target.avx512() && (g.out_type.isBF16() || g.out_type.isF16()));  // of 16 bits AVX2 masks no lanes
+  if (g.in_features != 1 || (rank != 2 && rank != 3) || target.lanes <= 4 || g.in_type != g.out_type || g.kernel_type != g.out_type || !floats) return false;
   const Axis &y = g.rows(), &x = g.columns();
   bool plain = llvm::all_of(g.axes, [](const Axis& a) { return a.base_dilation == 1 && a.out_step == 1; });
   return plain && x.in_stride == 1 && x.step <= 2 && y.window * x.window <= kLargestWindow && x.in < INT32_MAX / 4;
