@@ -153,3 +153,16 @@ def test_what_does_not_fit_raises(call, message):
     for device in ("cpu", "cresset"):
         with pytest.raises(RuntimeError, match=message):
             call(torch.randn(1, 3, 8, 8).to(device), torch.randn(4, 3, 3, 3).to(device))
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("window", [3, 4, 5])
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_what_is_beside_a_window_of_bf16_is_not_seen(window, stride, value):
+    torch.manual_seed(0)
+    x, weight = torch.randn(1, 2, 9, 40).bfloat16(), torch.randn(2, 1, window, window).bfloat16()
+    x[0, 0, 4, 17] = x[0, 1, 3, 22] = value
+    ours = F.conv2d(x.to("cresset"), weight.to("cresset"), padding=1, stride=stride, groups=2).cpu()
+    expected = F.conv2d(x.double(), weight.double(), padding=1, stride=stride, groups=2)
+    assert torch.equal(ours.isfinite(), expected.isfinite())
+    torch.testing.assert_close(ours, expected.bfloat16(), equal_nan=True)

@@ -13,11 +13,11 @@ struct Tile {
   int64_t rows = 1, vectors = 1;
   bool joined = false;  // a tile is whole rows, which are written as if they were one
 
-  Tile(const Axis& y, const Axis& x, const Target& target, int64_t lanes, bool any_size) {
+  Tile(const Axis& y, const Axis& x, const Target& target, int64_t lanes, int64_t parts, bool any_size) {
     constexpr int64_t kManyRows = 1 << 16;
-    const int64_t most = target.registers / 2, whole = ceil_div(x.out, lanes), all = any_size ? kManyRows : y.out;
-    // All sums of a joined tile are held until it is written: of one vector a row, where registers are few.
-    joined = !any_size && x.out % lanes && whole <= (target.registers == 32 ? most / 2 : 1);
+    const int64_t most = target.registers / 2 / parts, whole = ceil_div(x.out, lanes), all = any_size ? kManyRows : y.out;
+    // All sums of a joined tile are held until it is written: of one vector a row, where registers are few or vectors have two parts.
+    joined = !any_size && x.out % lanes && whole <= (target.registers == 32 && parts == 1 ? most / 2 : 1);
     vectors = joined ? whole : 1;
     // What a row costs: its multiply-adds, its share of what is loaded, and what is written.
     auto cost = [&](int64_t r) {
@@ -33,9 +33,14 @@ class InPlaceEmitter {
  public:
   InPlaceEmitter(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store)
       : c_(c), k_(c.k), b_(c.k.b), g_(g), depth_(g.planes()), y_(g.rows()), x_(g.columns()), input_(input), kernel_(kernel), store_(store), type_(k_.compute_type(g.out_type)),
-        lanes_(vector_lanes(g, c.k.target)), tile_(y_, x_, c.k.target, lanes_, c.k.any_size) {}
+        pairs_(multiplies_pairs(g, c.k.target)), parts_(pairs_ && x_.step == 1 ? 2 : 1), lanes_(vector_lanes(g, c.k.target) * parts_), tile_(y_, x_, c.k.target, lanes_, parts_, c.k.any_size) {}
 
   static int vector_lanes(const Geometry& g, const Target& target) { return g.out_type.isF64() ? target.lanes / 2 : target.lanes; }
+  // Whether neighbours in a row of the window are multiplied at once, as pairs of bf16. Windows that move by one see those of every second column in one vector, and of the others in another: of short rows both would be half empty.
+  static bool multiplies_pairs(const Geometry& g, const Target& target) {
+    const Axis& x = g.columns();
+    return g.in_type.isBF16() && target.bf16_dot != Target::None && target.lanes == 16 && x.dilation == 1 && x.window > 1 && (x.step == 2 || x.out > target.lanes);
+  }
 
   void run() {
     constexpr int64_t kEnoughTasks = 16;
@@ -73,10 +78,22 @@ class InPlaceEmitter {
   void load_weights(IR plane) {
     weights_.clear();
     IR first = k_.add(k_.mul(feature_, g_.kernel_out), k_.mul(depth_.reversed ? b_.CreateSub(k_.i64(depth_.window - 1), plane) : plane, depth_.window_stride));
+    auto at = [&](int64_t i, int64_t j) { return k_.add(first, k_.i64(y_.weight(i) + x_.weight(j))); };
+    auto bits = [&](int64_t i, int64_t j) { return b_.CreateZExt(b_.CreateAlignedLoad(b_.getInt16Ty(), b_.CreateInBoundsGEP(b_.getInt16Ty(), kernel_, at(i, j)), llvm::Align(2)), b_.getInt32Ty()); };
     for (int64_t i = 0; i < y_.window; ++i)
-      for (int64_t j = 0; j < x_.window; ++j)
-        weights_.push_back(k_.splat(k_.load(g_.kernel_type, kernel_, k_.add(first, k_.i64(y_.weight(i) + x_.weight(j))), 1), lanes_));
+      for (int64_t j = 0; j < steps(); ++j) {
+        if (!pairs_) {
+          weights_.push_back(k_.splat(k_.load(g_.kernel_type, kernel_, at(i, j), 1), lanes_));
+          continue;
+        }
+        IR pair = bits(i, 2 * j);
+        if (!is_half(j)) pair = b_.CreateOr(pair, b_.CreateShl(bits(i, 2 * j + 1), 16));
+        weights_.push_back(k_.splat(pair, lanes_ / parts_));
+      }
   }
+  // What a row of the window is walked in: its elements, or pairs, of which the last one may be half.
+  int64_t steps() const { return pairs_ ? ceil_div(x_.window, 2) : x_.window; }
+  bool is_half(int64_t step) const { return pairs_ && 2 * step + 1 == x_.window; }
 
   // So many rows of the result.
   void rows(IR row, int64_t count) {
@@ -132,19 +149,27 @@ class InPlaceEmitter {
   }
   // The sums of `count` rows by the tile's vectors from `column` on, one vector's `inside` or not. If each is written as soon as it is complete, few are held, and what the next lines bring is not loaded, and spilled, before.
   IRs sums(IR row, IR column, int64_t count, bool inside = false, Completed completed = {}) {
-    IRs zeros(count * tile_.vectors, llvm::Constant::getNullValue(k_.vector(type_, lanes_)));
-    if (depth_.window == 1) return add_plane(row, column, count, inside, k_.i64(0), zeros, completed);
+    IRs zeros(count * tile_.vectors * parts_, llvm::Constant::getNullValue(k_.vector(type_, lanes_ / parts_)));
+    auto in_order = [&](ArrayRef<IR> sums) { return llvm::map_to_vector(llvm::seq<int64_t>(count * tile_.vectors), [&](int64_t i) { return vector_of(sums, i); }); };
+    if (depth_.window == 1) return in_order(add_plane(row, column, count, inside, k_.i64(0), zeros, completed));
     IRs all = k_.loop(k_.i64(0), k_.i64(depth_.window), 1, zeros, [&](IR plane, ArrayRef<IR> sums) {
       load_weights(plane);
       return add_plane(row, column, count, inside, plane, IRs(sums));
     });
+    all = in_order(all);
     if (completed)
       for (auto [r, sum] : llvm::enumerate(all)) completed(int64_t(r), sum);
     return all;
   }
+  // In the order of columns.
+  IR vector_of(ArrayRef<IR> sums, int64_t i) {
+    if (parts_ == 1) return sums[i];
+    SmallVector<int> order;
+    for (int lane = 0; lane < lanes_; ++lane) order.push_back(lane / 2 + lane % 2 * (lanes_ / 2));
+    return b_.CreateShuffleVector(sums[2 * i], sums[2 * i + 1], order);
+  }
   // What they are with a plane of the window.
   IRs add_plane(IR row, IR column, int64_t count, bool inside, IR window_plane, IRs sums, Completed completed = {}) {
-    auto* vector = k_.vector(type_, lanes_);
     IR plane = k_.add(k_.mul(plane_, depth_.step), k_.add(k_.mul(window_plane, depth_.dilation), k_.i64(-depth_.low)));
     IR exists = b_.CreateICmpULT(plane, k_.i64(depth_.in)), base = element(channel_, k_.mul(plane, depth_.in_stride));
     for (int64_t v = 0; v < tile_.vectors; ++v) {
@@ -159,15 +184,16 @@ class InPlaceEmitter {
         IR y = k_.add(k_.mul(row, y_.step), k_.i64(line - y_.low));
         IR from = b_.CreateSelect(b_.CreateAnd(exists, b_.CreateICmpULT(y, k_.i64(y_.in))), element(base, k_.mul(y, y_.in_stride)), zeros_);
         Vectors loaded;
-        for (int64_t j = 0; j < x_.window; ++j) {
-          IR seen = see(from, k_.add(column, k_.i64(v * lanes_)), j * x_.dilation, masks, loaded);
-          for (int64_t i = 0; i < y_.window; ++i)
-            if (int64_t r = meets(i); r >= 0) {
-              IR& sum = sums[r * tile_.vectors + v];
-              sum = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {seen, weights_[i * x_.window + j], sum});
-            }
-        }
-        if (int64_t r = meets(y_.window - 1); completed && r >= 0) completed(r, sums[r]);
+        for (int64_t j = 0; j < steps(); ++j)
+          for (int64_t part = 0; part < parts_; ++part) {
+            IR first = k_.add(column, k_.i64(v * lanes_)), seen = pairs_ ? see_pairs(from, first, 2 * j + part, is_half(j), masks) : see(from, first, j * x_.dilation, masks, loaded);
+            for (int64_t i = 0; i < y_.window; ++i)
+              if (int64_t r = meets(i); r >= 0) {
+                IR &sum = sums[(r * tile_.vectors + v) * parts_ + part], weight = weights_[i * steps() + j];
+                sum = pairs_ ? k_.product_of_pairs(seen, weight, sum) : b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {sum->getType()}, {seen, weight, sum});
+              }
+          }
+        if (int64_t r = meets(y_.window - 1); completed && r >= 0) completed(r, vector_of(sums, r));
       }
     }
     return sums;
@@ -180,7 +206,13 @@ class InPlaceEmitter {
   int64_t begin_of(int64_t shift) const { return x_.step == 2 ? shift / 2 * 2 : shift; }
   Vectors masks_of(IR column) {
     Vectors masks;
-    for (int64_t j = 0; j < x_.window; ++j)
+    for (int64_t j = 0; pairs_ && j < steps(); ++j)
+      for (int64_t part = 0; part < parts_; ++part) {
+        const int count = 2 * k_.target.lanes;
+        IR at = k_.sequence(b_.CreateTrunc(first_of(column, 2 * j + part), b_.getInt32Ty()), count);
+        masks[2 * j + part] = b_.CreateICmpULT(at, k_.splat(b_.getInt32(uint32_t(x_.in)), count));
+      }
+    for (int64_t j = 0; !pairs_ && j < x_.window; ++j)
       for (int64_t part = 0; part < x_.step; ++part) {
         int64_t begin = begin_of(j * x_.dilation) + part * lanes_;
         if (masks.count(begin)) continue;
@@ -188,6 +220,18 @@ class InPlaceEmitter {
         masks[begin] = k_.mask(b_.CreateICmpULT(at, k_.splat(b_.getInt32(uint32_t(x_.in)), lanes_)), g_.in_type);
       }
     return masks;
+  }
+  // Pairs of neighbours, for every second column where windows move by one. What half a pair would be multiplied by 0 is not read: it may be infinite.
+  IR see_pairs(IR line, IR column, int64_t shift, bool half, const Vectors& masks) {
+    auto* type = k_.vector(b_.getInt16Ty(), 2 * k_.target.lanes);
+    IR from = b_.CreateGEP(b_.getInt16Ty(), line, first_of(column, shift)), mask = masks.empty() ? nullptr : masks.at(shift);
+    if (half) {
+      SmallVector<llvm::Constant*> firsts;
+      for (int lane = 0; lane < 2 * k_.target.lanes; ++lane) firsts.push_back(b_.getInt1(lane % 2 == 0));
+      IR first = llvm::ConstantVector::get(firsts);
+      mask = mask ? b_.CreateAnd(mask, first) : first;
+    }
+    return mask ? IR(b_.CreateMaskedLoad(type, from, llvm::Align(2), mask, llvm::Constant::getNullValue(type))) : b_.CreateAlignedLoad(type, from, llvm::Align(2));
   }
   IR see(IR line, IR column, int64_t shift, const Vectors& masks, Vectors& loaded) {
     auto load = [&](int64_t begin) {
@@ -209,7 +253,8 @@ class InPlaceEmitter {
   IR input_, kernel_;
   const StorePositions& store_;
   llvm::Type* type_;
-  int lanes_;
+  bool pairs_;
+  int parts_, lanes_;  // vectors that a vector of the result is made of, and its lanes
   Tile tile_;
   IR zeros_ = nullptr, channel_ = nullptr, plane_ = nullptr, image_ = nullptr, feature_ = nullptr;
   IRs weights_;  // of one feature and plane of the window, in every lane

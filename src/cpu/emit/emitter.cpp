@@ -290,6 +290,21 @@ IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
 
 bool KernelEmitter::can_mask(mlir::Type element) const { return target.lanes > 4 && element_bytes(element) >= (target.avx512() ? 2 : 4); }
 
+IR KernelEmitter::product_of_pairs(IR x, IR y, IR sum) {
+  auto* vector = llvm::cast<llvm::VectorType>(sum->getType());
+  const int lanes = lanes_of(sum);
+  if (target.bf16_dot == Target::Native) {
+    auto* pairs = this->vector(b.getBFloatTy(), 2 * lanes);
+    auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512 : lanes == 8 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256 : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128;
+    return b.CreateIntrinsic(id, {}, {sum, b.CreateBitCast(x, pairs), b.CreateBitCast(y, pairs)});
+  }
+  auto* ints = vector->getWithNewType(b.getInt32Ty());
+  auto low = [&](IR x) { return b.CreateBitCast(b.CreateShl(b.CreateBitCast(x, ints), llvm::ConstantInt::get(ints, 16)), vector); };
+  auto high = [&](IR x) { return b.CreateBitCast(b.CreateAnd(b.CreateBitCast(x, ints), llvm::ConstantInt::get(ints, 0xffff0000u)), vector); };
+  sum = b.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {low(x), low(y), sum});
+  return b.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {high(x), high(y), sum});
+}
+
 IR KernelEmitter::mask(IR lanes, mlir::Type t) {
   constexpr unsigned kRegister = 256;
   unsigned count = unsigned(lanes_of(lanes)), bits = unsigned(std::max<int64_t>(element_bytes(t), 4)) * 8;  // of fewer bits they fill no register

@@ -123,6 +123,8 @@ class KernelEmitter {
   IR gather(mlir::Type element, IR base, IR offsets, int lanes);
   /// Whether the machine has instructions for it.
   bool can_mask(mlir::Type element) const;
+  /// `sum` of f32 and what pairs of bf16, lane by lane of any vectors of its size, make: their low halves' product and their high halves'.
+  IR product_of_pairs(IR a, IR b, IR sum);
   /// Lanes (of i1) as load_masked takes them, for elements of four bytes or more: numbers as wide as those where that is what instructions take.
   IR mask(IR lanes, mlir::Type element);
   /// Elements from `first` on, 0 where the mask is not set: those are not touched.

@@ -205,18 +205,7 @@ IR Panels::product(IR a, IR b, IR sum) {
   auto* vector = sum->getType();
   if (kind == PairsOfWords) return b_.CreateAdd(sum, product_of_words(a, b));
   if (kind == FoursOfBytes) return is_unsigned(s_.a_type) ? product_of_bytes(a, b, sum) : product_of_bytes(b, a, sum);
-  if (kind == PairsOfBf16 && k_.target.bf16_dot == Target::Native) {
-    auto* pairs = k_.vector(b_.getBFloatTy(), 2 * lanes);
-    auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512 : lanes == 8 ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256 : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128;
-    return b_.CreateIntrinsic(id, {}, {sum, b_.CreateBitCast(a, pairs), b_.CreateBitCast(b, pairs)});
-  }
-  if (kind == PairsOfBf16) {
-    auto* ints = llvm::cast<llvm::VectorType>(vector)->getWithNewType(unit);
-    auto low = [&](IR x) { return b_.CreateBitCast(b_.CreateShl(x, llvm::ConstantInt::get(ints, 16)), vector); };
-    auto high = [&](IR x) { return b_.CreateBitCast(b_.CreateAnd(x, llvm::ConstantInt::get(ints, 0xffff0000u)), vector); };
-    sum = b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {low(a), low(b), sum});
-    return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {high(a), high(b), sum});
-  }
+  if (kind == PairsOfBf16) return k_.product_of_pairs(a, b, sum);
   return type->isFloatingPointTy() ? b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector}, {a, b, sum}) : b_.CreateAdd(b_.CreateMul(a, b), sum);
 }
 // By registers as the machine has them.
