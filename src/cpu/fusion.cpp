@@ -3,6 +3,7 @@
 #include "cpu/convolution/convolution.h"
 #include "cpu/emit/random.h"
 #include "cpu/matmul/made_operand.h"
+#include "cpu/prepare/rewrite.h"
 #include "mlir/IR/Matchers.h"
 #include "runtime/thread_pool.h"
 
@@ -241,12 +242,6 @@ class Fuser {
     return gathered && has_expensive_part(op) && evaluations(uses) * product(fusion.shape) >= kOften * shaped(op->getResult(0)).getNumElements();
   }
 
-  // What makes it; null for an argument.
-  static Operation* before_reshapes(Value v) {
-    while (auto reshape = v.getDefiningOp<ReshapeOp>()) v = reshape.getOperand();
-    return v.getDefiningOp();
-  }
-
   // Whether a product's epilogue had better write this, of which others read what lies elsewhere: a pad, windows, a concatenation; or what is transposed, if it is narrower than the product. That keeps them
   // from being parts of the epilogue, and it from what they would take inline. What is narrowest on the way is written.
   static bool is_epilogue_before_moves(Operation* op) {
@@ -264,11 +259,11 @@ class Fuser {
     for (int step = 0; step < kMostSteps && is_elementwise(op); ++step) {
       auto shape = shaped(op->getResult(0)).getShape();
       auto above = llvm::find_if(op->getOperands(), [&](Value v) {
-        Operation* from = before_reshapes(v);
+        Operation* from = before_reshapes(v).getDefiningOp();
         return shaped(v).getNumElements() == product(shape) && from && !is_splat(from) && !isa<BroadcastInDimOp, TransposeOp, SliceOp, DynamicSliceOp>(from);
       });
       if (above == op->getOperands().end()) return false;
-      op = before_reshapes(*above);
+      op = before_reshapes(*above).getDefiningOp();
       if (isa<DotGeneralOp, ConvolutionOp>(op)) return product_shape(op).has_value() && is_narrow(op);
       if (element_bytes(element(op->getResult(0))) < bytes) return false;
     }

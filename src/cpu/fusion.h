@@ -81,7 +81,7 @@ std::optional<Fusion::Kind> composite_kind(mlir::Operation* op);
 std::optional<Fusion::Kind> attention_kind(mlir::Operation* op);
 /// Leaves to other kernels what the kernel of attention's gradient does not do itself: the last sums of the mask's gradient, and of the query's where parts of the keys are computed side by side.
 void split_attention_gradient(mlir::stablehlo::CompositeOp op);
-/// Attention and its gradient write results in the order to which all readers transpose them.
+/// Attention and its gradient write results in an order to which readers transpose them.
 void write_results_in_order(mlir::stablehlo::CompositeOp op);
 /// Attention reads keys and values of heads that were repeated for it where they were before, and those of one position once for all heads that share them.
 /// Returns the composite, which may be another.

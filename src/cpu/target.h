@@ -23,6 +23,8 @@ struct Target {
   bool fused() const { return features.find("+fma") != std::string::npos; }
   bool avx2() const { return features.find("+avx2") != std::string::npos; }  ///< at least
   bool avx512() const { return name == "avx512" || name == "amx"; }
+  /// Lanes of elements of so many bytes that are loaded and stored.
+  bool can_mask(int64_t bytes) const { return lanes > 4 && bytes >= (avx512() ? 2 : 4); }
   /// Reads lanes of 32 and 64 bits at any addresses by one instruction, in less time than one by one: Intel from Sapphire Rapids on, which have AMX. Before, and on Zen, they are microcode.
   bool gathers() const { return name == "amx"; }
   /// Products of four bytes, summed in i32 (vpdpbusd of AVX512-VNNI, or of AVX-VNNI for registers of AVX2).

@@ -28,6 +28,10 @@ def fallbacks():
     return {k: v for k, v in torch_cresset.counters().items() if k.startswith("aten::")}
 
 
+def traced_by_aot_autograd():
+    return torch_cresset.counters().get("cresset.aot_autograd", 0)
+
+
 def same(function, *inputs, **tolerance):
     """The function gives on the device what it gives on the CPU: values, shapes, strides and dtypes."""
     move = lambda v: v.to("cresset") if isinstance(v, torch.Tensor) else v

@@ -15,16 +15,12 @@ from torch import nn
 
 import torch_cresset
 import torch_cresset.compile
-from conftest import fallbacks
+from conftest import fallbacks, traced_by_aot_autograd
 from torch_cresset import training
 
 
 def compiled(f, **options):
     return torch.compile(f, backend="cresset", **options)
-
-
-def traced_by_aot_autograd():
-    return torch_cresset.counters().get("cresset.aot_autograd", 0)
 
 
 class Block(torch.nn.Module):

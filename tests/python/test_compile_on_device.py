@@ -7,11 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import torch_cresset
-from conftest import fallbacks
-
-
-def traced_by_aot_autograd():
-    return torch_cresset.counters().get("cresset.aot_autograd", 0)
+from conftest import fallbacks, traced_by_aot_autograd
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import torch_cresset
+from conftest import traced_by_aot_autograd
 
 FACTOR, EIGEN, SOLVE = "aten::linalg_cholesky_ex", "aten::_linalg_eigh", "aten::_linalg_solve_ex"
 
@@ -16,10 +17,6 @@ def fresh(monkeypatch):
     torch._dynamo.reset()
     torch.manual_seed(0)
     torch_cresset.reset_counters()
-
-
-def traced_by_aot_autograd():
-    return torch_cresset.counters().get("cresset.aot_autograd", 0)
 
 
 def positive(n, *batch):

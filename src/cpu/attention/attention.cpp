@@ -262,8 +262,8 @@ IR AttentionEmitter::some_row_sees(IR head, IR first, IR end, IR n0, int64_t key
 }
 
 void AttentionEmitter::each_block(IR head, IR m0, IR rows, int64_t group, int64_t keys, Keys among, const std::function<void(const Block& block)>& body) {
-  IR all = among.end ? among.end : k_.i64(scores_.n), seen = causal_ ? k_.min(all, b_.CreateAdd(m0, rows)) : all;
-  k_.loop(among.begin ? among.begin : k_.i64(0), seen, keys, [&](IR n0) { body({head, m0, rows, n0, k_.min(k_.i64(keys), b_.CreateSub(all, n0)), group, keys}); });
+  IR seen = causal_ ? k_.min(among.end, b_.CreateAdd(m0, rows)) : among.end;
+  k_.loop(among.begin, seen, keys, [&](IR n0) { body({head, m0, rows, n0, k_.min(k_.i64(keys), b_.CreateSub(among.end, n0)), group, keys}); });
 }
 void AttentionEmitter::groups_that_see(const Block& block, const std::function<void()>& prepare, const std::function<void(IR m, IR here, IR seen)>& body) {
   const bool looks = mask_may_hide(block.keys);

@@ -78,10 +78,10 @@ class AttentionEmitter {
     IR head, m0, rows, n0, count;
     int64_t group, keys;  ///< queries of a group, keys of any block but the last one
   };
-  /// Which keys: all that there are if `end` is null.
   struct Keys {
-    IR begin = nullptr, end = nullptr;
+    IR begin, end;
   };
+  Keys all_keys() { return {k_.i64(0), k_.i64(scores_.n)}; }
   /// The blocks of up to `keys` keys that some of the queries [m0, m0 + rows) see, as far as causality tells.
   void each_block(IR head, IR m0, IR rows, int64_t group, int64_t keys, Keys among, const std::function<void(const Block& block)>& body);
   /// Calls `body` for the groups of which some query sees a key of the block: where it begins, counted from m0, how many queries it has, and after how many keys causality lets none of them see more.

@@ -40,7 +40,7 @@ class GradientEmitter : AttentionEmitter {
     rows_ = std::min(round_up(queries, group_), round_up(std::max<int64_t>(32768 / (width + value_width), 1), group_));
     int64_t parts = ceil_div(queries, rows_), unit = std::lcm(s_.nr, dk_.mr);
     keys_ = round_up(std::min(keys, kKeysOfBlock), unit);
-    all_keys_ = round_up(ceil_div(keys, key_parts_), keys_);
+    most_keys_ = round_up(ceil_div(keys, key_parts_), keys_);
     pitch_ = keys_ + 16;  // rows that are a multiple of 4 KiB apart would collide in L1
     c_.kernel.tasks = mask_gradient_ ? mask_gradient_->independent * mask_gradient_->sums : scores_.batch / shared * key_parts_;
     c_.kernel.cost = 0.25 * scores_.batch * double(queries) * keys * (3 * width + 2 * value_width) * (causal_ ? 0.5 : 1);
@@ -53,20 +53,20 @@ class GradientEmitter : AttentionEmitter {
     weights_at_ = reserve(rows * pitch_), weight_gradients_at_ = reserve(rows * pitch_);
     logsumexp_at_ = reserve(rows_ + rows_together()), delta_at_ = reserve(rows_ + rows_together());
     if (mask_) factors_at_ = reserve(rows_ + rows_together());
-    query_sums_at_ = reserve(rows_ * columns), key_sums_at_ = reserve(all_keys_ * columns), value_sums_at_ = reserve(all_keys_ * value_columns);
+    query_sums_at_ = reserve(rows_ * columns), key_sums_at_ = reserve(most_keys_ * columns), value_sums_at_ = reserve(most_keys_ * value_columns);
 
     auto head_of_keys = [&](IR own) {
-      clear(key_sums_at_, all_keys_ * columns);
-      clear(value_sums_at_, all_keys_ * value_columns);
+      clear(key_sums_at_, most_keys_ * columns);
+      clear(value_sums_at_, most_keys_ * value_columns);
       k_.loop(k_.i64(0), k_.i64(shared * parts), [&](IR part) {
         IR head = b_.CreateAdd(k_.mul(own, shared), b_.CreateUDiv(part, k_.i64(parts))), m0 = k_.mul(b_.CreateURem(part, k_.i64(parts)), rows_);
         clear(query_sums_at_, rows_ * columns);
         if (mask_gradient_) mask_gradient_at_ = part_of_mask(head);
         some_queries(head, m0, k_.min(k_.i64(rows_), b_.CreateSub(k_.i64(queries), m0)));
       });
-      IR first = first_key(), count = own_keys_.end ? b_.CreateSub(own_keys_.end, first) : k_.i64(keys);
-      write(1, own, first, count, dk_, key_sums_at_, all_keys_);
-      write(2, own, first, count, dv_, value_sums_at_, all_keys_);
+      IR count = b_.CreateSub(own_keys_.end, own_keys_.begin);
+      write(1, own, own_keys_.begin, count, dk_, key_sums_at_, most_keys_);
+      write(2, own, own_keys_.begin, count, dv_, value_sums_at_, most_keys_);
     };
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       if (mask_gradient_) return with_mask_gradient(task, head_of_keys);
@@ -74,7 +74,7 @@ class GradientEmitter : AttentionEmitter {
       auto at = place_of_task(k_, {scores_.batch / shared, key_parts_}, task);
       part_ = at[1].base;
       // A part may begin beyond the last key.
-      own_keys_.begin = k_.min(k_.mul(part_, all_keys_), k_.i64(keys)), own_keys_.end = k_.min(k_.add(own_keys_.begin, k_.i64(all_keys_)), k_.i64(keys));
+      own_keys_.begin = k_.min(k_.mul(part_, most_keys_), k_.i64(keys)), own_keys_.end = k_.min(k_.add(own_keys_.begin, k_.i64(most_keys_)), k_.i64(keys));
       head_of_keys(at[0].base);
     });
   }
@@ -254,7 +254,7 @@ class GradientEmitter : AttentionEmitter {
       k_.loop(k_.i64(0), seen, p.mr, [&](IR key) {
         auto weight = [&](int64_t i, IR k) { return scratch(weights_at, b_.CreateAdd(k_.mul(k, pitch_), k_.add(key, k_.i64(i)))); };
         IR panel = scratch(rows_at, b_.CreateAdd(k_.mul(n, rows_), k_.mul(m, p.nr)));
-        add_product(p, weight, panel, here, scratch(sums_at, b_.CreateAdd(k_.mul(n, all_keys_), k_.mul(b_.CreateAdd(b_.CreateSub(n0, first_key()), key), p.nr))));
+        add_product(p, weight, panel, here, scratch(sums_at, b_.CreateAdd(k_.mul(n, most_keys_), k_.mul(b_.CreateAdd(b_.CreateSub(n0, own_keys_.begin), key), p.nr))));
       });
     });
   }
@@ -267,8 +267,6 @@ class GradientEmitter : AttentionEmitter {
       });
     });
   }
-
-  IR first_key() { return own_keys_.begin ? own_keys_.begin : k_.i64(0); }
 
   // Sums to rows [from, from + rows) of a head of a result.
   void write(unsigned result, IR head, IR from, IR rows, const Panels& p, int64_t sums_at, int64_t height) {
@@ -286,9 +284,9 @@ class GradientEmitter : AttentionEmitter {
   std::optional<MaskGradient> mask_gradient_;
   int64_t key_parts_ = 1;
   IR part_ = nullptr;  // of the keys, if they have parts
-  Keys own_keys_;      // its
+  Keys own_keys_ = all_keys();
   IR first_part_ = nullptr, mask_gradient_at_ = nullptr;  // of the mask: the number of the task's first part, the address of the head's
-  int64_t group_ = 0, rows_ = 0, keys_ = 0, all_keys_ = 0, pitch_ = 0;  // queries of a group and of a part, keys of a block and of all
+  int64_t group_ = 0, rows_ = 0, keys_ = 0, most_keys_ = 0, pitch_ = 0;  // queries of a group and of a part, keys of a block and of a part
   int64_t queries_at_ = 0, gradients_at_ = 0, query_rows_at_ = 0, gradient_rows_at_ = 0, keys_at_ = 0, values_at_ = 0, key_rows_at_ = 0;  // places in scratch
   int64_t weights_at_ = 0, weight_gradients_at_ = 0, logsumexp_at_ = 0, delta_at_ = 0, factors_at_ = 0, query_sums_at_ = 0, key_sums_at_ = 0, value_sums_at_ = 0;
 };

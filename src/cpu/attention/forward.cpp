@@ -41,7 +41,7 @@ void ForwardEmitter::some_queries(IR head, IR m0) {
     });
     b_.CreateMemSet(scratch(sums_at_, k_.i64(0)), b_.getInt8(0), rows_ * round_up(sums_.n, o_.nr) * 4, llvm::Align(64));
   }
-  each_block(head, m0, rows, group_, keys_, {}, [&](const Block& block) {
+  each_block(head, m0, rows, group_, keys_, all_keys(), [&](const Block& block) {
     groups_that_see(block, [&] { take_keys(block); }, [&](IR m, IR, IR seen) {
       multiply_keys(block, m, seen);
       softmax(block, m, seen);

@@ -1,6 +1,7 @@
 // Heads of queries that share keys and values. Models often repeat these for attention (transformers' repeat_kv): the kernel reads what was repeated. And the one position of a token that is generated
 // leaves a head a single row: those that share their keys become the rows of one, so that keys and values are read once for all of them.
 #include "cpu/attention/attention.h"
+#include "cpu/prepare/rewrite.h"
 #include "runtime/thread_pool.h"
 
 namespace cresset::cpu {
@@ -12,8 +13,7 @@ namespace {
 // [batch, heads, positions, width] of which each head stands several times, one after the other: without that.
 Value before_repetition(OpBuilder& b, Value repeated) {
   auto type = shaped(repeated);
-  Value v = repeated;
-  while (auto reshape = v.getDefiningOp<ReshapeOp>()) v = reshape.getOperand();
+  Value v = before_reshapes(repeated);
   auto broadcast = v.getDefiningOp<BroadcastInDimOp>();
   if (!broadcast || type.getRank() != 4) return {};
   Value source = broadcast.getOperand();

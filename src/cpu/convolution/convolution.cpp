@@ -6,6 +6,7 @@
 
 #include "cpu/convolution/convolution_windows.h"
 #include "cpu/matmul/matmul.h"
+#include "cpu/prepare/rewrite.h"
 
 namespace cresset::cpu {
 
@@ -218,6 +219,18 @@ class ImplicitProduct {
 };
 
 }  // namespace
+
+bool is_plain(ConvolutionOp op) {
+  return op.getBatchGroupCount() == 1 && all_ones(op.getLhsDilation()) && !(op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true));
+}
+bool is_depthwise(ConvolutionOp op) {
+  auto dims = op.getDimensionNumbers();
+  int64_t channels = shaped(op.getLhs()).getDimSize(dims.getInputFeatureDimension());
+  return channels > 1 && int64_t(op.getFeatureGroupCount()) == channels && shaped(op.getRhs()).getDimSize(dims.getKernelOutputFeatureDimension()) == channels;
+}
+bool is_pointwise(ConvolutionOp op) {
+  return llvm::all_of(Geometry(op).axes, [](const Axis& a) { return a.window == 1 && a.step == 1 && a.in == a.out && a.base_dilation == 1 && a.low == 0; });
+}
 
 llvm::Error emit_convolution(KernelContext& c) {
   auto op = cast<ConvolutionOp>(c.fusion.product);

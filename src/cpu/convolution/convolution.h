@@ -67,6 +67,13 @@ struct PlacesInInput {
 /// Takes `lanes` neighbouring positions of one feature (numbered through all groups) of one image, once each.
 using StorePositions = std::function<void(IR image, IR feature, IR position, IR sum, int lanes)>;
 
+/// Whether neither the input is dilated, nor windows are reversed, nor batches grouped.
+bool is_plain(mlir::stablehlo::ConvolutionOp op);
+/// Whether each channel is a group and a feature of its own.
+bool is_depthwise(mlir::stablehlo::ConvolutionOp op);
+/// Whether it has windows of one place that move by one.
+bool is_pointwise(mlir::stablehlo::ConvolutionOp op);
+
 /// Whether groups are so small that emit_direct does it, or emit_depthwise_in_place.
 bool is_direct(const Geometry& g, const Target& target);
 void emit_direct(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);

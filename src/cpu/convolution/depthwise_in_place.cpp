@@ -206,32 +206,27 @@ class InPlaceEmitter {
   int64_t begin_of(int64_t shift) const { return x_.step == 2 ? shift / 2 * 2 : shift; }
   Vectors masks_of(IR column) {
     Vectors masks;
-    for (int64_t j = 0; pairs_ && j < steps(); ++j)
-      for (int64_t part = 0; part < parts_; ++part) {
-        const int count = 2 * k_.target.lanes;
-        IR at = k_.sequence(b_.CreateTrunc(first_of(column, 2 * j + part), b_.getInt32Ty()), count);
-        masks[2 * j + part] = b_.CreateICmpULT(at, k_.splat(b_.getInt32(uint32_t(x_.in)), count));
-      }
-    for (int64_t j = 0; !pairs_ && j < x_.window; ++j)
-      for (int64_t part = 0; part < x_.step; ++part) {
-        int64_t begin = begin_of(j * x_.dilation) + part * lanes_;
-        if (masks.count(begin)) continue;
-        IR at = k_.sequence(b_.CreateTrunc(first_of(column, begin), b_.getInt32Ty()), lanes_);
-        masks[begin] = k_.mask(b_.CreateICmpULT(at, k_.splat(b_.getInt32(uint32_t(x_.in)), lanes_)), g_.in_type);
-      }
+    auto add = [&](int64_t begin, int lanes) {
+      if (masks.count(begin)) return;
+      IR at = k_.sequence(b_.CreateTrunc(first_of(column, begin), b_.getInt32Ty()), lanes);
+      masks[begin] = k_.mask(b_.CreateICmpULT(at, k_.splat(b_.getInt32(uint32_t(x_.in)), lanes)), g_.in_type);
+    };
+    for (int64_t j = 0; j < steps(); ++j)
+      for (int64_t part = 0; part < (pairs_ ? parts_ : x_.step); ++part) pairs_ ? add(2 * j + part, 2 * k_.target.lanes) : add(begin_of(j * x_.dilation) + part * lanes_, lanes_);
     return masks;
   }
   // Pairs of neighbours, for every second column where windows move by one. What half a pair would be multiplied by 0 is not read: it may be infinite.
   IR see_pairs(IR line, IR column, int64_t shift, bool half, const Vectors& masks) {
-    auto* type = k_.vector(b_.getInt16Ty(), 2 * k_.target.lanes);
-    IR from = b_.CreateGEP(b_.getInt16Ty(), line, first_of(column, shift)), mask = masks.empty() ? nullptr : masks.at(shift);
+    const int lanes = 2 * k_.target.lanes;
+    Type bits = IntegerType::get(g_.in_type.getContext(), 16);
+    IR mask = masks.empty() ? nullptr : masks.at(shift);
     if (half) {
       SmallVector<llvm::Constant*> firsts;
-      for (int lane = 0; lane < 2 * k_.target.lanes; ++lane) firsts.push_back(b_.getInt1(lane % 2 == 0));
-      IR first = llvm::ConstantVector::get(firsts);
+      for (int lane = 0; lane < lanes; ++lane) firsts.push_back(b_.getInt1(lane % 2 == 0));
+      IR first = k_.mask(llvm::ConstantVector::get(firsts), bits);
       mask = mask ? b_.CreateAnd(mask, first) : first;
     }
-    return mask ? IR(b_.CreateMaskedLoad(type, from, llvm::Align(2), mask, llvm::Constant::getNullValue(type))) : b_.CreateAlignedLoad(type, from, llvm::Align(2));
+    return mask ? k_.load_masked(bits, line, first_of(column, shift), mask) : k_.load(bits, line, first_of(column, shift), lanes);
   }
   IR see(IR line, IR column, int64_t shift, const Vectors& masks, Vectors& loaded) {
     auto load = [&](int64_t begin) {
@@ -265,8 +260,7 @@ class InPlaceEmitter {
 bool is_depthwise_in_place(const Geometry& g, const Target& target) {
   constexpr int64_t kLargestWindow = 49;  // each place is code
   const size_t rank = g.axes.size();
-  const bool floats = g.out_type.isF32() || g.out_type.isF64() || (target.avx512() && (g.out_type.isBF16() || g.out_type.isF16()));  // of 16 bits AVX2 masks no lanes
-  if (g.in_features != 1 || (rank != 2 && rank != 3) || target.lanes <= 4 || g.in_type != g.out_type || g.kernel_type != g.out_type || !floats) return false;
+  if (g.in_features != 1 || (rank != 2 && rank != 3) || g.in_type != g.out_type || g.kernel_type != g.out_type || !isa<FloatType>(g.out_type) || !target.can_mask(element_bytes(g.out_type))) return false;
   const Axis &y = g.rows(), &x = g.columns();
   bool plain = llvm::all_of(g.axes, [](const Axis& a) { return a.base_dilation == 1 && a.out_step == 1; });
   return plain && x.in_stride == 1 && x.step <= 2 && y.window * x.window <= kLargestWindow && x.in < INT32_MAX / 4;

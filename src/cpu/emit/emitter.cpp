@@ -288,7 +288,7 @@ IR KernelEmitter::gather(mlir::Type t, IR base, IR offsets, int lanes) {
   return from_memory(t, result);
 }
 
-bool KernelEmitter::can_mask(mlir::Type element) const { return target.lanes > 4 && element_bytes(element) >= (target.avx512() ? 2 : 4); }
+bool KernelEmitter::can_mask(mlir::Type element) const { return target.can_mask(element_bytes(element)); }
 
 IR KernelEmitter::product_of_pairs(IR x, IR y, IR sum) {
   auto* vector = llvm::cast<llvm::VectorType>(sum->getType());

@@ -23,10 +23,6 @@ bool has_channels_last(ConvolutionOp op) {
   return last >= 2 && shaped(op).getNumElements() > 0 && std::max(dims.getInputFeatureDimension(), dims.getInputBatchDimension()) == last && !llvm::is_contained(dims.getInputSpatialDimensions(), 0) &&
          dims.getOutputFeatureDimension() == last && dims.getOutputBatchDimension() == (is_exchanged(dims) ? last - 1 : 0);
 }
-// A window of one place that moves by one.
-bool is_pointwise(ConvolutionOp op) {
-  return llvm::all_of(Geometry(op).axes, [](const Axis& a) { return a.window == 1 && a.step == 1 && a.in == a.out && a.base_dilation == 1 && a.low == 0; });
-}
 bool is_matrix_product(ConvolutionOp op) { return !is_exchanged(op.getDimensionNumbers()) && op.getFeatureGroupCount() == 1 && op.getBatchGroupCount() == 1 && is_pointwise(op); }
 // [first, second, spatial…]
 SmallVector<int64_t> order(int64_t first, int64_t second, ArrayRef<int64_t> spatial) {

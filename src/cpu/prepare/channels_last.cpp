@@ -31,6 +31,12 @@ Value kernel_with_channels_last(ConvolutionOp op, Value kernel, OpBuilder& b) {
   auto dims = op.getDimensionNumbers();
   return to_last(kernel, dims.getKernelOutputFeatureDimension(), dims.getKernelSpatialDimensions(), dims.getKernelInputFeatureDimension(), b);
 }
+Value kernel_with_places_first(ConvolutionOp op, Value kernel, OpBuilder& b) {
+  auto dims = op.getDimensionNumbers();
+  SmallVector<int64_t> order(dims.getKernelSpatialDimensions());
+  order.push_back(dims.getKernelInputFeatureDimension()), order.push_back(dims.getKernelOutputFeatureDimension());
+  return transposed(kernel, order, b);
+}
 RankedTensorType type_with_channels_last(ConvolutionOp op, int64_t features, Type type) {
   auto dims = op.getDimensionNumbers();
   SmallVector<int64_t> shape{shaped(op).getDimSize(dims.getOutputBatchDimension())};
@@ -38,14 +44,22 @@ RankedTensorType type_with_channels_last(ConvolutionOp op, int64_t features, Typ
   shape.push_back(features);
   return RankedTensorType::get(shape, type);
 }
-ConvolutionOp convolution_with_channels_last(ConvolutionOp op, Value image, Value kernel, Type type, OpBuilder& b) {
+static ConvolutionOp made_with(ConvolutionOp op, Value image, Value kernel, int64_t in, int64_t out, ArrayRef<int64_t> places, Type type, OpBuilder& b) {
   const int64_t last = shaped(op).getRank() - 1;
   auto spatial = llvm::to_vector(llvm::seq<int64_t>(1, last));
   auto made = cast<ConvolutionOp>(b.clone(*op));
   made->setOperands({image, kernel});
-  made.setDimensionNumbersAttr(ConvDimensionNumbersAttr::get(b.getContext(), 0, last, spatial, last, 0, spatial, 0, last, spatial));
-  made->getResult(0).setType(type_with_channels_last(op, shaped(kernel).getDimSize(0), type));
+  made.setDimensionNumbersAttr(ConvDimensionNumbersAttr::get(b.getContext(), 0, last, spatial, in, out, places, 0, last, spatial));
+  made->getResult(0).setType(type_with_channels_last(op, shaped(kernel).getDimSize(out), type));
   return made;
+}
+ConvolutionOp convolution_with_channels_last(ConvolutionOp op, Value image, Value kernel, Type type, OpBuilder& b) {
+  const int64_t last = shaped(op).getRank() - 1;
+  return made_with(op, image, kernel, last, 0, llvm::to_vector(llvm::seq<int64_t>(1, last)), type, b);
+}
+ConvolutionOp depthwise_with_channels_last(ConvolutionOp op, Value image, Value kernel, Type type, OpBuilder& b) {
+  const int64_t last = shaped(op).getRank() - 1;
+  return made_with(op, image, kernel, last - 1, last, llvm::to_vector(llvm::seq<int64_t>(0, last - 1)), type, b);
 }
 Value as_result_of(ConvolutionOp op, Value result, OpBuilder& b) {
   auto dims = op.getDimensionNumbers();
@@ -88,8 +102,7 @@ class Chooser {
     auto kernel = shaped(op.getRhs());
     int64_t channels = kernel.getDimSize(dims.getKernelInputFeatureDimension()), features = kernel.getDimSize(dims.getKernelOutputFeatureDimension());
     bool bf16 = (element(op).isBF16() || element(op).isF32()) && element(op.getLhs()).isBF16() && element(op.getRhs()).isBF16();
-    bool plain = op.getFeatureGroupCount() == 1 && op.getBatchGroupCount() == 1 && all_ones(op.getLhsDilation()) && !(op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true));
-    return bf16 && plain && shaped(op).getRank() >= 3 && shaped(op).getNumElements() > 0 && channels > 0 && channels % kFeaturesOfStep == 0 && kernel.getNumElements() / channels / features <= kMostPlacesOfWindow;
+    return bf16 && op.getFeatureGroupCount() == 1 && is_plain(op) && shaped(op).getRank() >= 3 && shaped(op).getNumElements() > 0 && channels > 0 && channels % kFeaturesOfStep == 0 && kernel.getNumElements() / channels / features <= kMostPlacesOfWindow;
   }
   static bool moves_channels(ConvolutionOp op) {
     return op.getDimensionNumbers().getInputFeatureDimension() != shaped(op).getRank() - 1 || op.getDimensionNumbers().getOutputFeatureDimension() != shaped(op).getRank() - 1;

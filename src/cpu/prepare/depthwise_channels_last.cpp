@@ -22,24 +22,13 @@ SmallVector<int64_t> order_with_channels_last(int64_t rank) {
 }
 RankedTensorType type_with_channels_last(Value v) { return shaped(v).clone(applyPermutation(shaped(v).getShape(), order_with_channels_last(shaped(v).getRank()))); }
 
-// Of floats, [images, channels, …] to [images, features, …], neither dilated input nor reversed.
-bool is_plain(ConvolutionOp op) {
+// Of floats, [images, channels, …] to [images, features, …].
+bool has_channels_first(ConvolutionOp op) {
   auto dims = op.getDimensionNumbers();
   auto in_order = [](ArrayRef<int64_t> spatial) { return llvm::equal(spatial, llvm::seq<int64_t>(2, 2 + int64_t(spatial.size()))); };
   return shaped(op).getRank() > 2 && shaped(op).getNumElements() > 0 && dims.getInputBatchDimension() == 0 && dims.getInputFeatureDimension() == 1 && dims.getOutputBatchDimension() == 0 && dims.getOutputFeatureDimension() == 1 &&
-         in_order(dims.getInputSpatialDimensions()) && in_order(dims.getOutputSpatialDimensions()) && op.getBatchGroupCount() == 1 && all_ones(op.getLhsDilation()) &&
-         !(op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true)) && isa<FloatType>(element(op)) && !element(op).isF64() && element(op.getLhs()) == element(op) && element(op.getRhs()) == element(op);
-}
-bool is_depthwise(ConvolutionOp op) {
-  const int64_t features = shaped(op).getRank() > 1 ? shaped(op).getDimSize(1) : 0;
-  return features > 1 && is_plain(op) && int64_t(op.getFeatureGroupCount()) == features && shaped(op.getLhs()).getDimSize(1) == features;
-}
-// A product of each position's channels.
-bool is_pointwise(ConvolutionOp op) {
-  auto kernel = shaped(op.getRhs()), image = shaped(op.getLhs());
-  auto dims = op.getDimensionNumbers();
-  return is_plain(op) && op.getFeatureGroupCount() == 1 && kernel.getNumElements() == kernel.getDimSize(dims.getKernelInputFeatureDimension()) * kernel.getDimSize(dims.getKernelOutputFeatureDimension()) &&
-         image.getShape().drop_front(2) == shaped(op).getShape().drop_front(2) && all_ones(op.getWindowStrides()) && (!op.getPadding() || llvm::all_of(op.getPadding()->getValues<int64_t>(), [](int64_t n) { return n == 0; }));
+         in_order(dims.getInputSpatialDimensions()) && in_order(dims.getOutputSpatialDimensions()) && is_plain(op) && isa<FloatType>(element(op)) && !element(op).isF64() && element(op.getLhs()) == element(op) &&
+         element(op.getRhs()) == element(op);
 }
 // Whether it divides otherwise what a single channel is.
 bool is_within_channels(ReshapeOp op) {
@@ -85,7 +74,7 @@ class Regions {
  public:
   explicit Regions(func::FuncOp function) {
     function.walk([&](ConvolutionOp op) {
-      if (op->getBlock() == &function.getBody().front() && is_depthwise(op)) members_.insert(op), connected_.insert(op);
+      if (op->getBlock() == &function.getBody().front() && has_channels_first(op) && is_depthwise(op)) members_.insert(op), connected_.insert(op);
     });
     SmallVector<Operation*> open(members_.begin(), members_.end());
     while (!open.empty()) {
@@ -140,7 +129,7 @@ class Regions {
  private:
   static int64_t bytes_of(Value v) { return shaped(v).getNumElements() * element_bytes(element(v)); }
   static bool takes_any_order(Operation* op) {
-    if (auto convolution = dyn_cast<ConvolutionOp>(op)) return is_pointwise(convolution);
+    if (auto convolution = dyn_cast<ConvolutionOp>(op)) return has_channels_first(convolution) && convolution.getFeatureGroupCount() == 1 && is_pointwise(convolution);
     if (auto reshape = dyn_cast<ReshapeOp>(op)) return is_within_channels(reshape);
     return op->getNumResults() == 1 && shaped(op->getResult(0)).getRank() > 2 && (is_elementwise(op) || isa<SliceOp>(op));
   }
@@ -161,7 +150,7 @@ class Rewrite {
 
   void redo(Operation* op) {
     b_.setInsertionPoint(op);
-    if (auto convolution = dyn_cast<ConvolutionOp>(op)) return void(last_[op->getResult(0)] = is_pointwise(convolution) ? multiplied(convolution) : convolved(convolution));
+    if (auto convolution = dyn_cast<ConvolutionOp>(op)) return void(last_[op->getResult(0)] = convolved(convolution));
     IRMapping map;
     for (Value v : op->getOperands()) map.map(v, with_channels_last(v));
     Operation* again = b_.clone(*op, map);
@@ -176,7 +165,6 @@ class Rewrite {
   // Of what has been done: others read what they want of it.
   void replace(Operation* op) {
     Value v = op->getResult(0), last = last_[v];
-    b_.setInsertionPointAfter(op);
     for (Operation* user : llvm::make_early_inc_range(v.getUsers()))
       for (TransposeOp transpose : transposes_to_last(user, v)) {
         b_.setInsertionPoint(transpose);
@@ -197,28 +185,11 @@ class Rewrite {
     Value from = transposed_from(v);
     return from ? Value(ReshapeOp::create(b_, v.getLoc(), type_with_channels_last(v), from)) : transposed(v, order, b_);
   }
-  Value multiplied(ConvolutionOp op) {
-    auto dims = op.getDimensionNumbers();
-    SmallVector<int64_t> order{dims.getKernelOutputFeatureDimension(), dims.getKernelInputFeatureDimension()};
-    llvm::append_range(order, dims.getKernelSpatialDimensions());
-    Value kernel = transposed(op.getRhs(), order, b_), image = with_channels_last(op.getLhs());
-    kernel = ReshapeOp::create(b_, op.getLoc(), shaped(kernel).clone(shaped(kernel).getShape().take_front(2)), kernel);
-    auto contracted = DotDimensionNumbersAttr::get(b_.getContext(), {}, {}, {shaped(op).getRank() - 1}, {1});
-    return DotGeneralOp::create(b_, op.getLoc(), type_with_channels_last(op.getResult()), image, kernel, contracted, op.getPrecisionConfigAttr());
-  }
-  // The kernel's places come first, its features last.
+  // One of single positions becomes a product of matrices afterwards (channels_first.h).
   Value convolved(ConvolutionOp op) {
-    auto dims = op.getDimensionNumbers();
-    const int64_t last = shaped(op).getRank() - 1;
-    auto spatial = llvm::to_vector(llvm::seq<int64_t>(1, last)), places = llvm::to_vector(llvm::seq<int64_t>(0, last - 1));
-    SmallVector<int64_t> order(dims.getKernelSpatialDimensions());
-    order.push_back(dims.getKernelInputFeatureDimension()), order.push_back(dims.getKernelOutputFeatureDimension());
-    Value image = with_channels_last(op.getLhs()), kernel = transposed(op.getRhs(), order, b_);
-    auto made = cast<ConvolutionOp>(b_.clone(*op));
-    made->setOperands({image, kernel});
-    made.setDimensionNumbersAttr(ConvDimensionNumbersAttr::get(b_.getContext(), 0, last, spatial, last - 1, last, places, 0, last, spatial));
-    made->getResult(0).setType(type_with_channels_last(op.getResult()));
-    return made;
+    Value image = with_channels_last(op.getLhs());
+    if (is_depthwise(op)) return depthwise_with_channels_last(op, image, kernel_with_places_first(op, op.getRhs(), b_), element(op), b_);
+    return convolution_with_channels_last(op, image, kernel_with_channels_last(op, op.getRhs(), b_), element(op), b_);
   }
 
   OpBuilder b_;

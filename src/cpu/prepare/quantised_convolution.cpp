@@ -1,3 +1,4 @@
+#include "cpu/convolution/convolution.h"
 #include "cpu/emit/types.h"
 #include "cpu/prepare/channels_last.h"
 #include "cpu/prepare/quantised.h"
@@ -30,7 +31,7 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
       image = padded(image, dims.getInputSpatialDimensions(), padding, dims.getInputFeatureDimension(), zero, r);
       kernel = padded(kernel, dims.getKernelSpatialDimensions(), none, dims.getKernelInputFeatureDimension(), 0, r);
     }
-    image = image_with_channels_last(op, image, r), kernel = kernel_with_channels_last(op, kernel, r);
+    image = image_with_channels_last(op, image, r), kernel = (is_depthwise(op) ? kernel_with_places_first : kernel_with_channels_last)(op, kernel, r);
     Value result = is_depthwise(op) ? product_within_channels(op, image, kernel, zero, r) : product(op, zero ? less(image, zero, r) : converted(image, r.getI32Type(), r), kernel, r);
     result = converted(result, element(op), r);
     for (Spread* scale : {&x->scale, &w->scale}) result = MulOp::create(r, loc, result, of_features(*scale, shaped(result), r));
@@ -42,19 +43,12 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
   static constexpr int64_t kFewestFeatures = 16, kMostTerms = 32768;
   static constexpr int64_t kMostPlaces = 512;  // of a window within a channel: sums of so many products of bytes are exact in f32
 
-  static bool is_depthwise(ConvolutionOp op) {
-    auto dims = op.getDimensionNumbers();
-    int64_t channels = shaped(op.getLhs()).getDimSize(dims.getInputFeatureDimension());
-    return channels > 1 && int64_t(op.getFeatureGroupCount()) == channels && shaped(op.getRhs()).getDimSize(dims.getKernelOutputFeatureDimension()) == channels;
-  }
-
   static bool is_good(ConvolutionOp op) {
     bool negative = llvm::any_of(padding_of(op), [](int64_t p) { return p < 0; });
-    bool reversed = op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true);
     auto kernel = shaped(op.getRhs());
     auto dims = op.getDimensionNumbers();
     int64_t channels = kernel.getDimSize(dims.getKernelInputFeatureDimension()), features = kernel.getDimSize(dims.getKernelOutputFeatureDimension());
-    return element(op).isF32() && shaped(op).getRank() >= 3 && shaped(op).getNumElements() && op.getBatchGroupCount() == 1 && all_ones(op.getLhsDilation()) && !negative && !reversed &&
+    return element(op).isF32() && shaped(op).getRank() >= 3 && shaped(op).getNumElements() && is_plain(op) && !negative &&
            features >= kFewestFeatures && kernel.getNumElements() / features <= (is_depthwise(op) ? kMostPlaces : kMostTerms) &&
            (is_depthwise(op) || (op.getFeatureGroupCount() == 1 && channels >= 3));
   }
@@ -82,17 +76,9 @@ class ConvolveQuantised final : public OpRewritePattern<ConvolutionOp> {
   }
   // Of windows within one channel: vectors lie along these, by weights [place, 1, feature]. In f32, of which machines multiply and add more than of i32, and exactly.
   static Value product_within_channels(ConvolutionOp op, Value image, Value kernel, int64_t zero, PatternRewriter& r) {
-    const int64_t last = shaped(op).getRank() - 1;
-    auto order = llvm::to_vector(llvm::seq<int64_t>(1, last + 1));
-    order.push_back(0);
-    kernel = converted(TransposeOp::create(r, op.getLoc(), kernel, order), r.getF32Type(), r), image = converted(image, r.getF32Type(), r);
+    kernel = converted(kernel, r.getF32Type(), r), image = converted(image, r.getF32Type(), r);
     if (zero) image = SubtractOp::create(r, op.getLoc(), image, constant(shaped(image), zero, r));
-    auto spatial = llvm::to_vector(llvm::seq<int64_t>(1, last)), places = llvm::to_vector(llvm::seq<int64_t>(0, last - 1));
-    auto made = cast<ConvolutionOp>(r.clone(*op));
-    made->setOperands({image, kernel});
-    made.setDimensionNumbersAttr(ConvDimensionNumbersAttr::get(r.getContext(), 0, last, spatial, last - 1, last, places, 0, last, spatial));
-    made->getResult(0).setType(type_with_channels_last(op, shaped(image).getShape().back(), r.getF32Type()));
-    return made;
+    return depthwise_with_channels_last(op, image, kernel, r.getF32Type(), r);
   }
   // Unsigned by signed bytes are what machines multiply.
   static std::pair<Value, int64_t> unsigned_bytes(Value bytes, int64_t zero, PatternRewriter& r) {

@@ -34,9 +34,7 @@ bool is_at_most_zero(Value v) {
   auto difference = v.getDefiningOp<SubtractOp>();
   auto broadcast = difference ? difference.getRhs().getDefiningOp<BroadcastInDimOp>() : BroadcastInDimOp();
   if (!broadcast) return false;
-  Value largest = broadcast.getOperand();
-  while (auto reshape = largest.getDefiningOp<ReshapeOp>()) largest = reshape.getOperand();
-  auto reduce = largest.getDefiningOp<ReduceOp>();
+  auto reduce = before_reshapes(broadcast.getOperand()).getDefiningOp<ReduceOp>();
   if (!reduce || reduce.getInputs().size() != 1 || reduce.getInputs()[0] != difference.getLhs()) return false;
   Operation* reducer = simple_reducer(reduce.getBody().front());
   if (!reducer || !isa<MaxOp>(reducer)) return false;

@@ -29,6 +29,11 @@ Value zero(Type element, Location loc, OpBuilder& b) { return ConstantOp::create
 
 Value transposed(Value v, ArrayRef<int64_t> order, OpBuilder& b) { return llvm::is_sorted(order) ? v : Value(TransposeOp::create(b, v.getLoc(), v, order)); }
 
+Value before_reshapes(Value v) {
+  while (auto reshape = v.getDefiningOp<ReshapeOp>()) v = reshape.getOperand();
+  return v;
+}
+
 Value broadcast_in_order(Value v, ArrayRef<int64_t> order, OpBuilder& b) {
   if (shaped(v).getRank() == 0) return v;
   auto type = shaped(v).clone(applyPermutation(shaped(v).getShape(), order));

@@ -26,6 +26,8 @@ inline int64_t or_one(std::optional<llvm::ArrayRef<int64_t>> v, size_t i) { retu
 inline bool all_ones(std::optional<llvm::ArrayRef<int64_t>> v) {
   return !v || llvm::all_of(*v, [](int64_t n) { return n == 1; });
 }
+/// What it is a reshape of, through all of them; itself if it is none.
+mlir::Value before_reshapes(mlir::Value v);
 /// Zero as a constant without dimensions.
 mlir::Value zero(mlir::Type element, mlir::Location loc, mlir::OpBuilder& b);
 /// Itself where the order is the one it has.
