@@ -64,7 +64,7 @@ func.func @main(
     tensor<1x2x1x19xf32>,
     tensor<1x1x1x23xf32>,
     tensor<1x24x7x7xbf16>,
-    tensor<2x14x14x14xbf16>,
+    tensor<2x14x7x7xbf16>,
     tensor<1x14x3x11xf32>,
     tensor<1x48x14x14xf32>,
     tensor<1x48x7x7xf32>,
@@ -111,8 +111,8 @@ func.func @main(
       : (tensor<1x30x1x23xf32>, tensor<1x30x1x1xf32>) -> tensor<1x1x1x23xf32>
   %y24 = stablehlo.convolution(%a24, %b24) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x40x7x7xbf16>, tensor<24x40x1x1xbf16>) -> tensor<1x24x7x7xbf16>
-  %y25 = stablehlo.convolution(%a25, %b25) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
-      : (tensor<2x9x14x14xbf16>, tensor<14x9x3x3xbf16>) -> tensor<2x14x14x14xbf16>
+  %y25 = stablehlo.convolution(%a25, %b25) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [2, 2], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<2x9x14x14xbf16>, tensor<14x9x3x3xbf16>) -> tensor<2x14x7x7xbf16>
   %y26 = stablehlo.convolution(%a26, %b26) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x9x3x11xf32>, tensor<14x9x3x3xf32>) -> tensor<1x14x3x11xf32>
   %y27 = stablehlo.convolution(%a27, %b27) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[1, 1], [1, 1]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
@@ -126,5 +126,5 @@ func.func @main(
       : (tensor<1x90x6x9xf32>, tensor<33x90x1x1xf32>) -> tensor<1x33x6x9xf32>
   %y32 = stablehlo.convolution(%a32, %b32) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1], pad = [[0, 0], [0, 0]], lhs_dilate = [1, 1], rhs_dilate = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
       : (tensor<1x61x7x8xf32>, tensor<17x61x1x1xf32>) -> tensor<1x17x7x8xf32>
-  return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7, %y8, %y9, %y10, %y11, %y12, %y13, %y14, %y15, %y16, %y17, %y18, %y19, %y20, %y21, %y22, %y23, %y24, %y25, %y26, %y27, %y28, %y29, %y30, %y31, %y32 : tensor<40x49xf32>, tensor<24x49xf32>, tensor<37x17xf32>, tensor<20x33xf32>, tensor<64x52xf32>, tensor<64x200xf32>, tensor<23x25xf64>, tensor<23x19xf64>, tensor<30x49xbf16>, tensor<30x52xbf16>, tensor<20x7xi32>, tensor<1x40x7x7xf32>, tensor<2x40x7x7xf32>, tensor<3x24x7x7xf32>, tensor<1x48x14x14xf32>, tensor<4x16x7x7xf32>, tensor<1x26x14x14xf32>, tensor<1x14x7x7xf32>, tensor<2x12x1x17xf32>, tensor<1x16x7x7xf64>, tensor<1x24x7x7xf64>, tensor<3x4x1x5xf64>, tensor<1x2x1x19xf32>, tensor<1x1x1x23xf32>, tensor<1x24x7x7xbf16>, tensor<2x14x14x14xbf16>, tensor<1x14x3x11xf32>, tensor<1x48x14x14xf32>, tensor<1x48x7x7xf32>, tensor<5x32x7x7xf32>, tensor<21x55xf32>, tensor<1x33x6x9xf32>, tensor<1x17x7x8xf32>
+  return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %y7, %y8, %y9, %y10, %y11, %y12, %y13, %y14, %y15, %y16, %y17, %y18, %y19, %y20, %y21, %y22, %y23, %y24, %y25, %y26, %y27, %y28, %y29, %y30, %y31, %y32 : tensor<40x49xf32>, tensor<24x49xf32>, tensor<37x17xf32>, tensor<20x33xf32>, tensor<64x52xf32>, tensor<64x200xf32>, tensor<23x25xf64>, tensor<23x19xf64>, tensor<30x49xbf16>, tensor<30x52xbf16>, tensor<20x7xi32>, tensor<1x40x7x7xf32>, tensor<2x40x7x7xf32>, tensor<3x24x7x7xf32>, tensor<1x48x14x14xf32>, tensor<4x16x7x7xf32>, tensor<1x26x14x14xf32>, tensor<1x14x7x7xf32>, tensor<2x12x1x17xf32>, tensor<1x16x7x7xf64>, tensor<1x24x7x7xf64>, tensor<3x4x1x5xf64>, tensor<1x2x1x19xf32>, tensor<1x1x1x23xf32>, tensor<1x24x7x7xbf16>, tensor<2x14x7x7xbf16>, tensor<1x14x3x11xf32>, tensor<1x48x14x14xf32>, tensor<1x48x7x7xf32>, tensor<5x32x7x7xf32>, tensor<21x55xf32>, tensor<1x33x6x9xf32>, tensor<1x17x7x8xf32>
 }

@@ -8,9 +8,8 @@ namespace cresset::cpu {
 
 using namespace mlir;
 
-WinogradShares::WinogradShares(const Geometry& g, int64_t together, const WinogradCost& cost) {
+WinogradShares::WinogradShares(const Geometry& g, int64_t size, int64_t together, const WinogradCost& cost) : size(size), tile_rows(ceil_div(g.rows().out, size)), tile_columns(ceil_div(g.columns().out, size)) {
   const Axis depth = g.planes();
-  tile_rows = ceil_div(g.rows().out, 2), tile_columns = ceil_div(g.columns().out, 2);
   if (depth.window == 1) {
     const int64_t all = g.images * depth.out * tile_rows;
     for (int64_t count = 1; count <= all; ++count)
@@ -34,27 +33,31 @@ void WinogradShares::consider(const Geometry& g, int64_t together, const Winogra
 }
 
 double winograd_kernel_cost(const Geometry& g, double transformed, double from_memory) {
-  const int64_t bytes = 4 * g.groups * g.features * g.in_features * g.window_size();
+  const int64_t bytes = element_bytes(g.kernel_type) * g.groups * g.features * g.in_features * g.window_size();
   return double(g.in_features * g.planes().window) * (bytes >= kBytesBeyondL2 ? transformed + from_memory : transformed);
 }
 
-MatmulSpec winograd_product(const Geometry& g, bool any_size) {
+MatmulSpec winograd_product(const Geometry& g, int64_t size, bool any_size) {
   const Axis depth = g.planes();
   MatmulSpec spec;
-  spec.m = g.features, spec.n = g.images * depth.out * ceil_div(g.rows().out, 2) * ceil_div(g.columns().out, 2), spec.k = g.in_features * depth.window;
-  spec.a_type = g.kernel_type, spec.b_type = g.in_type, spec.type = g.out_type;
+  spec.m = g.features, spec.n = g.images * depth.out * ceil_div(g.rows().out, size) * ceil_div(g.columns().out, size), spec.k = g.in_features * depth.window;
+  spec.a_type = spec.b_type = spec.type = Float32Type::get(g.in_type.getContext());
   spec.any_n = any_size;
   return spec;
 }
 
 void WinogradEmitter::run() {
   begin();
-  results_ = reserve(2 * shares_.planes * shares_.rows * width() + 2 * k_.target.lanes);
+  results_ = reserve(size_ * (shares_.planes * shares_.rows * width() + k_.target.lanes));
   zeros_ = reserve(x_.in);
   b_.CreateMemSet(scratch(zeros_, k_.i64(0)), b_.getInt8(0), x_.in * 4, llvm::Align(64));
+  if (widens()) {
+    widened_ = reserve(side_ * widened_pitch());
+    b_.CreateMemSet(scratch(widened_, k_.i64(0)), b_.getInt8(0), side_ * widened_pitch() * 4, llvm::Align(64));
+  }
   const int64_t parts = ceil_div(g_.features, shares_.features);
   c_.kernel.tasks = g_.groups * parts * shares_.blocks;
-  c_.kernel.cost = 0.25 * double(g_.groups * g_.images * g_.features * g_.in_features * depth_.window) * double(g_.image_size() * kSide);
+  c_.kernel.cost = 0.25 * double(g_.groups * g_.images * g_.features * g_.in_features * depth_.window) * double(g_.image_size() * places_ / (size_ * size_));
   k_.loop(k_.begin(), k_.end(), [&](IR task) {
     auto at = place_of_task(k_, {g_.groups, shares_.blocks, parts}, task);
     choose_tiles(at[1].base);
@@ -115,28 +118,92 @@ void WinogradEmitter::transform_channel(IR group, IR channel, const std::functio
   });
 }
 void WinogradEmitter::transform_row(Row at, IR feature, const std::function<IR(IR place, IR column)>& target) {
-  const int64_t shifts[] = {0, lanes_, 2, lanes_ + 2};
-  IR plane = b_.CreateSub(at.plane, k_.i64(depth_.low)), top = b_.CreateSub(k_.mul(at.row, 2), k_.i64(y_.low));
+  auto* type = k_.memory_type(g_.in_type);
+  IR plane = b_.CreateSub(at.plane, k_.i64(depth_.low)), top = b_.CreateSub(k_.mul(at.row, size_), k_.i64(y_.low));
   IR plane_at = k_.add(k_.add(feature, k_.mul(at.image, g_.in_image)), k_.mul(plane, depth_.in_stride)), exists = b_.CreateICmpULT(plane, k_.i64(depth_.in));
   IRs lines;
-  for (int64_t i = 0; i < kSide; ++i) {
+  for (int64_t i = 0; i < side_; ++i) {
     IR line = k_.add(top, k_.i64(i)), inside = b_.CreateAnd(exists, b_.CreateICmpULT(line, k_.i64(y_.in)));
-    lines.push_back(b_.CreateSelect(inside, b_.CreateGEP(b_.getFloatTy(), input_, k_.add(plane_at, k_.mul(line, y_.in_stride))), scratch(zeros_, k_.i64(0))));
+    lines.push_back(b_.CreateSelect(inside, b_.CreateGEP(type, input_, k_.add(plane_at, k_.mul(line, y_.in_stride))), scratch(zeros_, k_.i64(0))));
   }
+  IRs read_from = lines;
+  if (widens())
+    for (auto [i, line] : llvm::enumerate(read_from)) line = widened(line, int64_t(i));
   k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), lanes_, [&](IR column) {
-    IR left = b_.CreateSub(k_.mul(column, 2), k_.i64(x_.low));
-    IRs masks;
-    for (int64_t shift : shifts) masks.push_back(k_.mask(b_.CreateICmpULT(k_.sequence(k_.add(left, k_.i64(shift)), lanes_), k_.splat(k_.i64(x_.in), lanes_)), g_.in_type));
+    IR left = b_.CreateSub(k_.mul(column, size_), k_.i64(x_.low));
+    IRs masks = masks_of_line(left);
     std::vector<IRs> square;
-    for (IR line : lines) {
-      for (int64_t at = 0; at < 2 * lanes_; at += kLine) k_.prefetch(b_.CreateGEP(b_.getFloatTy(), line, k_.add(left, k_.i64(g_.in_feature + at))));
-      IRs wide;
-      for (int64_t s = 0; s < 4; ++s) wide.push_back(k_.load_masked(g_.in_type, line, k_.add(left, k_.i64(shifts[s])), masks[s]));
-      square.push_back({k_.every_second(wide[0], wide[1], 0), k_.every_second(wide[0], wide[1], 1), k_.every_second(wide[2], wide[3], 0), k_.every_second(wide[2], wide[3], 1)});
+    for (auto [line, from] : llvm::zip(lines, read_from)) {
+      for (int64_t at = 0; at < size_ * lanes_; at += 64 / element_bytes(g_.in_type)) k_.prefetch(b_.CreateGEP(type, line, k_.add(left, k_.i64(g_.in_feature + at))));
+      square.push_back(widens() ? inputs_of_line(from, k_.mul(column, size_), {}) : inputs_of_line(from, left, masks));
     }
-    square = both_ways(square, [&](ArrayRef<IR> d) { return IRs{minus(d[0], d[2]), plus(d[1], d[2]), minus(d[2], d[1]), minus(d[1], d[3])}; });
-    for (int64_t place = 0; place < kPlaces; ++place) write(square[place / kSide][place % kSide], target(k_.i64(place), column));
+    square = both_ways(square, [&](ArrayRef<IR> d) { return input_line(d); });
+    for (int64_t place = 0; place < places_; ++place) write(square[place / side_][place % side_], target(k_.i64(place), column));
   });
+}
+// A line as f32s from where the first tile begins, between zeros, which are there once for all lines.
+IR WinogradEmitter::widened(IR line, int64_t i) {
+  const int64_t from = std::max<int64_t>(0, -x_.low), to = std::max<int64_t>(0, x_.low), count = std::min(x_.in - from, widened_pitch() - to);
+  IR result = scratch(widened_, k_.i64(i * widened_pitch()));
+  k_.along(k_.i64(std::max<int64_t>(count, 0)), k_.target.lanes, [&](IR at, int lanes) {
+    write(k_.load(g_.in_type, line, k_.add(at, k_.i64(from)), lanes), b_.CreateInBoundsGEP(b_.getFloatTy(), result, k_.add(at, k_.i64(to))));
+  });
+  return result;
+}
+// A row of tiles sees elements from `left` on, and from two further on what overlaps the next tile: each of these is read as vectors that fill a register.
+constexpr int64_t kOverlap = 2;
+static int elements_of_vector(int lanes, Type type) { return int(lanes * 4 / element_bytes(type)); }
+IRs WinogradEmitter::masks_of_line(IR left) {
+  const int count = elements_of_vector(lanes_, g_.in_type);
+  IRs masks;
+  for (int64_t shift : {int64_t(0), kOverlap})
+    for (int64_t from = 0; from < size_ * lanes_; from += count) {
+      IR first = b_.CreateTrunc(k_.add(left, k_.i64(shift + from)), b_.getInt32Ty());
+      masks.push_back(k_.mask(b_.CreateICmpULT(k_.sequence(first, count), k_.splat(b_.getInt32(uint32_t(x_.in)), count)), g_.in_type));
+    }
+  return masks;
+}
+IRs WinogradEmitter::inputs_of_line(IR line, IR left, ArrayRef<IR> masks) {
+  Type type = widens() ? Float32Type::get(g_.in_type.getContext()) : g_.in_type;
+  const int count = elements_of_vector(lanes_, type);
+  IRs wide, result;
+  for (int64_t shift : {int64_t(0), kOverlap}) {
+    IRs vectors;
+    for (int64_t from = 0; from < size_ * lanes_; from += count) {
+      IR first = k_.add(left, k_.i64(shift + from));
+      vectors.push_back(widens() ? k_.load(type, line, first, count) : k_.load_masked_as_stored(type, line, first, masks.consume_front()));
+    }
+    wide.push_back(k_.concatenate(vectors));
+  }
+  for (int64_t x = 0; x < side_; ++x) {
+    SmallVector<int> order;
+    for (int64_t i = 0; i < lanes_; ++i) order.push_back(int(i * size_ + (x < size_ ? x : x - kOverlap)));
+    result.push_back(k_.from_memory(type, b_.CreateShuffleVector(wide[x >= size_], order)));
+  }
+  return result;
+}
+
+//===-- Transformations -------------------------------------------------------------------------------------------===//
+
+IR WinogradEmitter::plus(IR sum, double c, IR x) { return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {x->getType()}, {x, llvm::ConstantFP::get(x->getType(), c), sum}); }
+
+IRs WinogradEmitter::input_line(ArrayRef<IR> d) {
+  if (size_ == 2) return {minus(d[0], d[2]), plus(d[1], d[2]), minus(d[2], d[1]), minus(d[1], d[3])};
+  IR even = plus(d[4], -4, d[2]), odd = plus(d[3], -4, d[1]), even_2 = minus(d[4], d[2]), odd_2 = minus(d[3], d[1]);
+  return {plus(plus(d[4], -5, d[2]), 4, d[0]), plus(even, odd), minus(even, odd), plus(even_2, 2, odd_2), plus(even_2, -2, odd_2), plus(plus(d[5], -5, d[3]), 4, d[1])};
+}
+IRs WinogradEmitter::kernel_line(ArrayRef<IR> g) {
+  if (size_ == 2) {
+    IR outer = times(0.5, plus(g[0], g[2])), inner = times(0.5, g[1]);
+    return {g[0], plus(outer, inner), minus(outer, inner), g[2]};
+  }
+  IR outer = times(-1. / 6, plus(g[0], g[2])), inner = times(-1. / 6, g[1]), outer_2 = plus(times(1. / 24, g[0]), 1. / 6, g[2]), inner_2 = times(1. / 12, g[1]);
+  return {times(0.25, g[0]), plus(outer, inner), minus(outer, inner), plus(outer_2, inner_2), minus(outer_2, inner_2), g[2]};
+}
+IRs WinogradEmitter::output_line(ArrayRef<IR> m) {
+  if (size_ == 2) return {plus(plus(m[0], m[1]), m[2]), minus(minus(m[1], m[2]), m[3])};
+  IR even = plus(m[1], m[2]), odd = minus(m[1], m[2]), even_2 = plus(m[3], m[4]), odd_2 = minus(m[3], m[4]);
+  return {plus(plus(m[0], even), even_2), plus(odd, 2, odd_2), plus(even, 4, even_2), plus(plus(m[5], odd), 8, odd_2)};
 }
 
 //===-- Kernels ---------------------------------------------------------------------------------------------------===//
@@ -172,13 +239,8 @@ IRs WinogradEmitter::transformed_kernels(ArrayRef<IR> windows) {
   std::vector<IRs> square(3);
   for (int64_t y = 0; y < 3; ++y)
     for (int64_t x = 0; x < 3; ++x) square[y].push_back(places[(y_.reversed ? 2 - y : y) * 3 + (x_.reversed ? 2 - x : x)]);
-  auto half = llvm::ConstantFP::get(places[0]->getType(), 0.5);
   IRs result;
-  for (const IRs& row : both_ways(square, [&](ArrayRef<IR> g) {
-         IR outer = b_.CreateFMul(plus(g[0], g[2]), half), inner = b_.CreateFMul(g[1], half);
-         return IRs{g[0], plus(outer, inner), minus(outer, inner), g[2]};
-       }))
-    result.append(row);
+  for (const IRs& row : both_ways(square, [&](ArrayRef<IR> g) { return kernel_line(g); })) result.append(row);
   return result;
 }
 
@@ -186,34 +248,44 @@ IRs WinogradEmitter::transformed_kernels(ArrayRef<IR> windows) {
 
 // The outputs of a feature: rows in their order, each written over what the one before holds beyond its end. Then the positions of each image.
 void WinogradEmitter::finish(IR feature, IR i) {
-  SmallVector<int> low, high;
-  for (int at = 0; at < lanes_; ++at) low.push_back(at / 2 + at % 2 * lanes_), high.push_back(at / 2 + lanes_ / 2 + at % 2 * lanes_);
   k_.loop(k_.i64(0), planes_, [&](IR plane) {
     k_.loop(k_.i64(0), rows_, [&](IR row) {
-      IR first = k_.add(b_.CreateMul(plane, plane_pitch()), k_.mul(row, shares_.tile_columns)), to = k_.mul(k_.add(b_.CreateMul(plane, rows_), row), 2);
-      for (int64_t below = 0; below < 2; ++below)
+      IR first = k_.add(b_.CreateMul(plane, plane_pitch()), k_.mul(row, shares_.tile_columns)), to = k_.mul(k_.add(b_.CreateMul(plane, rows_), row), size_);
+      for (int64_t y = 0; y < size_; ++y)
         k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), lanes_, [&](IR column) {
-          auto [even, odd] = outputs(i, below, k_.add(first, column));
-          IR at = k_.add(k_.mul(k_.add(to, k_.i64(below)), width()), k_.mul(column, 2));
-          write(b_.CreateShuffleVector(even, odd, low), scratch(results_, at));
-          write(b_.CreateShuffleVector(even, odd, high), scratch(results_, k_.add(at, k_.i64(lanes_))));
+          IR at = k_.add(k_.mul(k_.add(to, k_.i64(y)), width()), k_.mul(column, size_));
+          for (auto [v, results] : llvm::enumerate(interleaved(outputs(i, y, k_.add(first, column))))) write(results, scratch(results_, k_.add(at, k_.i64(int64_t(v) * lanes_))));
         });
     });
   });
   if (shares_planes())
     return k_.loop(k_.i64(0), planes_, [&](IR plane) {
-      store_rows(image_, k_.add(first_plane_, plane), feature, first_row_, k_.add(first_row_, rows_), k_.mul(b_.CreateMul(plane, rows_), 2 * width()));
+      store_rows(image_, k_.add(first_plane_, plane), feature, first_row_, k_.add(first_row_, rows_), k_.mul(b_.CreateMul(plane, rows_), size_ * width()));
     });
   IR end = k_.add(first_row_, rows_), planes = b_.CreateUDiv(k_.add(end, k_.i64(down() - 1)), k_.i64(down()));
   k_.loop(b_.CreateUDiv(first_row_, k_.i64(down())), planes, [&](IR plane) {
     IR top = k_.mul(plane, down()), from = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, first_row_, top), to = k_.min(end, k_.add(top, k_.i64(down())));
     IR image = b_.CreateUDiv(plane, k_.i64(depth_.out));
-    store_rows(image, b_.CreateURem(plane, k_.i64(depth_.out)), feature, b_.CreateSub(from, top), b_.CreateSub(to, top), k_.mul(b_.CreateSub(from, first_row_), 2 * width()));
+    store_rows(image, b_.CreateURem(plane, k_.i64(depth_.out)), feature, b_.CreateSub(from, top), b_.CreateSub(to, top), k_.mul(b_.CreateSub(from, first_row_), size_ * width()));
   });
+}
+// Their elements in turn, of two vectors or of four.
+IRs WinogradEmitter::interleaved(ArrayRef<IR> v) {
+  if (v.size() == 4) {
+    IRs even = interleaved({v[0], v[2]}), odd = interleaved({v[1], v[3]}), low = interleaved({even[0], odd[0]}), high = interleaved({even[1], odd[1]});
+    return {low[0], low[1], high[0], high[1]};
+  }
+  IRs result;
+  for (int half : {0, lanes_ / 2}) {
+    SmallVector<int> order;
+    for (int at = 0; at < lanes_; ++at) order.push_back(half + at / 2 + at % 2 * lanes_);
+    result.push_back(b_.CreateShuffleVector(v[0], v[1], order));
+  }
+  return result;
 }
 // Some rows of tiles of a plane, which begin there in the results.
 void WinogradEmitter::store_rows(IR image, IR plane, IR feature, IR from, IR to, IR skipped) {
-  auto outputs = [&](IR row) { return k_.mul(k_.min(k_.mul(row, 2), k_.i64(height())), width()); };
+  auto outputs = [&](IR row) { return k_.mul(k_.min(k_.mul(row, size_), k_.i64(height())), width()); };
   IR first = outputs(from), position = k_.add(k_.mul(plane, height() * width()), first);
   k_.along(b_.CreateSub(outputs(to), first), k_.target.lanes, [&](IR at, int lanes) {
     store_(image, feature, k_.add(position, at), read(scratch(results_, k_.add(skipped, at)), lanes), lanes);
@@ -222,32 +294,39 @@ void WinogradEmitter::store_rows(IR image, IR plane, IR feature, IR from, IR to,
 
 //===-- Choosing --------------------------------------------------------------------------------------------------===//
 
-// Of the direct product, as WinogradShares counts them. Windows are packed in the time of some features; by tiles the fewer terms there are, the more of its time that is (measured from 576 to 5760).
-static double direct_cycles(const Geometry& g, KernelEmitter& k) {
+// Of the direct product, in multiply-adds of vectors. Windows are packed in the time of some features, pairs in half of it; by tiles the fewer terms there are, the more of its time that is (measured from 576 to 5760).
+static double direct_time(const Geometry& g, KernelEmitter& k) {
   constexpr double kPacked = 8;
   const int64_t terms = g.in_features * g.window_size(), positions = g.images * g.image_size();
-  const double feature = double(g.groups * terms) / 16 / num_threads();
+  const double feature = double(g.groups * terms) / num_threads();
   if (k.target.tiles && std::min(g.features, terms) >= kLeastSplitConvolution) return feature * double(g.features * positions) * (0.5 + 286 / double(terms));
-  MatmulSpec spec = winograd_product(g, k.any_size);
-  spec.n = positions;
-  return feature * (double(g.features) + kPacked) * double(Panels(k, spec, 0, true).computed(positions));
+  MatmulSpec spec = winograd_product(g, 1, k.any_size);
+  spec.a_type = g.kernel_type, spec.b_type = g.in_type, spec.type = g.out_type;
+  Panels panels(k, spec, 0, true);
+  return feature * (double(g.features) + kPacked) / panels.depth * double(panels.computed(positions));
+}
+
+// AMX's tiles multiply bf16 in less time than they take here.
+static bool has_types_for_winograd(const Geometry& g, const Target& target) {
+  const bool is_float = g.in_type.isF32() || g.in_type.isF16() || (g.in_type.isBF16() && !target.tiles);
+  return is_float && g.kernel_type == g.in_type && (g.out_type.isF32() || g.out_type == g.in_type);
 }
 
 bool is_winograd(const Geometry& g, KernelEmitter& k) {
   const size_t rank = g.axes.size();
-  if (k.target.lanes < 8 || (rank != 2 && rank != 3) || g.batch_groups != 1 || !g.in_type.isF32() || !g.kernel_type.isF32() || !g.out_type.isF32()) return false;
+  if (k.target.lanes < 8 || (rank != 2 && rank != 3) || g.batch_groups != 1 || !has_types_for_winograd(g, k.target)) return false;
   for (const Axis& a : {g.rows(), g.columns()})
     if (a.window != 3 || a.step != 1 || a.dilation != 1 || a.base_dilation != 1 || a.out_step != 1) return false;
   const Axis depth = g.planes();
   if (depth.base_dilation != 1 || depth.out_step != 1 || (depth.step != 1 && depth.window != 1)) return false;
   if (!g.is_dense(&Axis::out, &Axis::out_stride) || g.columns().in_stride != 1) return false;
-  return std::min(winograd_cycles_by_vectors(g, k), winograd_cycles_by_tiles(g, k)) < 0.9 * direct_cycles(g, k);
+  return std::min(winograd_time_by_vectors(g, k), winograd_time_by_tiles(g, k)) < 0.9 * direct_time(g, k);
 }
 
 void emit_winograd(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store) {
-  const double tiles = winograd_cycles_by_tiles(g, c.k);
+  const double tiles = winograd_time_by_tiles(g, c.k);
   // Emulated ones are there to be tested.
-  const bool by_tiles = tiles < winograd_cycles_by_vectors(g, c.k) || (std::isfinite(tiles) && c.k.target.bf16_dot == Target::Emulated);
+  const bool by_tiles = tiles < winograd_time_by_vectors(g, c.k) || (std::isfinite(tiles) && c.k.target.bf16_dot == Target::Emulated);
   (by_tiles ? emit_winograd_by_tiles : emit_winograd_by_vectors)({c, g, input, kernel, store});
 }
 

@@ -1,6 +1,7 @@
-// 3 x 3 windows that move by one, after Winograd: F(2 x 2, 3 x 3) computes a tile of 2 x 2 outputs from 4 x 4 inputs with 16 multiplications instead of 36
-// (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015). Input tiles and kernels are transformed; at each of the 16 places the product
-// over the channels is a matrix product of kernels by tiles; its results are transformed back. All of it stays in a task's scratch memory.
+// 3 x 3 windows that move by one, after Winograd: F(2 x 2, 3 x 3) computes a tile of 2 x 2 outputs from 4 x 4 inputs with 16 multiplications instead of 36, F(4 x 4, 3 x 3) one of 4 x 4 from 6 x 6
+// with 36 instead of 144 (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015). Input tiles and kernels are transformed; at each of the 16 or 36 places the product
+// over the channels is a matrix product of kernels by tiles; its results are transformed back. All of it stays in a task's scratch memory, as f32s.
+// Of f32s tiles have 2 x 2 outputs, since sums of larger ones lose some of their bits; of bf16 and f16, which have fewer, 4 x 4.
 // A third dimension is summed directly: its places of the window are to the products what channels are, and a plane's tiles are transformed once for all of them.
 #pragma once
 
@@ -13,19 +14,23 @@ namespace cresset::cpu {
 struct WinogradTask {
   int64_t planes, tiles, features;  ///< tiles of each plane
 };
-/// How long that takes, in units of the multiply-adds of a kernel by a tile of one channel, in vectors. Infinite if it is too much, but for the least of tasks.
+/// How long that takes, in units of a multiply-add for each place of a tile, in vectors. Infinite if it is too much, but for the least of tasks.
 using WinogradCost = std::function<double(const WinogradTask&)>;
 
 /// How the work is shared out: a task takes some features and some tiles. Where the window has one plane these are some rows of tiles of all planes of all images, one
 /// after the other; otherwise the same rows of neighbouring planes of an image, whose windows share planes of the input.
 struct WinogradShares {
-  /// `together`: so many features are multiplied together.
-  WinogradShares(const Geometry& g, int64_t together, const WinogradCost& cost);
+  /// Tiles have size x size outputs; `together`: so many features are multiplied together.
+  WinogradShares(const Geometry& g, int64_t size, int64_t together, const WinogradCost& cost);
 
+  int64_t size;
   int64_t tile_rows, tile_columns;     // of a plane
   int64_t planes = 1, rows, features;  // of a task
   int64_t blocks;                      // of tiles
   double cycles = 0;                   // of the slowest thread, in units of the cost
+
+  int64_t places() const { return (size + 2) * (size + 2); }
+  double multiply_adds() const { return cycles * double(places()); }
 
  private:
   void consider(const Geometry& g, int64_t together, const WinogradCost& cost, int64_t p, int64_t r, int64_t count);
@@ -33,8 +38,8 @@ struct WinogradShares {
 /// Of a feature's kernels, from what transforming one costs, and what more if it comes from memory, as large weights do, of which a model has many.
 double winograd_kernel_cost(const Geometry& g, double transformed, double from_memory);
 
-/// The products at each place, of which A are the kernels and B the tiles.
-MatmulSpec winograd_product(const Geometry& g, bool any_size);
+/// The products at each place, of which A are the kernels and B the tiles, of size x size outputs.
+MatmulSpec winograd_product(const Geometry& g, int64_t size, bool any_size);
 
 /// What is around the products. Who derives computes them.
 class WinogradEmitter {
@@ -49,11 +54,10 @@ class WinogradEmitter {
   void run();
 
  protected:
-  static constexpr int64_t kPlaces = 16, kSide = 4;
   static constexpr int64_t kLine = 16;  // floats
   /// `lanes`: of vectors along a row of tiles; `features`: of a block.
   WinogradEmitter(const Arguments& a, const WinogradShares& shares, int lanes, int64_t features)
-      : c_(a.c), k_(a.c.k), b_(a.c.k.b), g_(a.g), depth_(a.g.planes()), y_(a.g.rows()), x_(a.g.columns()), input_(a.input), kernel_(a.kernel), store_(a.store), shares_(shares), lanes_(lanes), features_(features) {}
+      : c_(a.c), k_(a.c.k), b_(a.c.k.b), g_(a.g), depth_(a.g.planes()), y_(a.g.rows()), x_(a.g.columns()), input_(a.input), kernel_(a.kernel), store_(a.store), size_(shares.size), shares_(shares), lanes_(lanes), features_(features) {}
 
   /// Before all tasks, and after them.
   virtual void begin() {}
@@ -63,8 +67,8 @@ class WinogradEmitter {
   /// The kernels of a block, from feature `first` of the group on, `count` of them.
   virtual void take_kernels(IR group, IR first, IR count) = 0;
   virtual void multiply(IR count) = 0;
-  /// What the products become of feature `i` of the block: in the upper or the lower row of the tiles from `tile` on, the outputs on the left and on the right.
-  virtual std::pair<IR, IR> outputs(IR i, int64_t below, IR tile) = 0;
+  /// What the products become of feature `i` of the block: a row of the outputs of the tiles from `tile` on, from left to right.
+  virtual IRs outputs(IR i, int64_t row, IR tile) = 0;
   /// From the tiles of a plane to those of the next one.
   virtual IR plane_pitch() { return plane_tiles_; }
 
@@ -90,13 +94,17 @@ class WinogradEmitter {
   /// A square of vectors, of which `apply` transforms the columns, then the rows.
   using Line = std::function<IRs(llvm::ArrayRef<IR>)>;
   static std::vector<IRs> both_ways(const std::vector<IRs>& square, const Line& apply);
-  /// The outputs above or below, or on the left or on the right, of the first or the last three of four products.
-  IR output(IR a, IR b, IR c, bool is_second) { return is_second ? minus(minus(a, b), c) : plus(plus(a, b), c); }
+  /// A line of a square transformed: of inputs and of a window's places for the products, of these for outputs (the matrices B^T, G and A^T of Lavin and Gray).
+  IRs input_line(llvm::ArrayRef<IR> d);
+  IRs kernel_line(llvm::ArrayRef<IR> g);
+  IRs output_line(llvm::ArrayRef<IR> m);
   IR scratch(int64_t at, IR index) { return k_.in_scratch(b_.getFloatTy(), at, index); }
   IR read(IR address, int64_t lanes) { return b_.CreateAlignedLoad(k_.vector(b_.getFloatTy(), int(lanes)), address, llvm::Align(4)); }
   void write(IR v, IR address) { b_.CreateAlignedStore(v, address, llvm::Align(4)); }
   IR plus(IR x, IR y) { return b_.CreateFAdd(x, y); }
   IR minus(IR x, IR y) { return b_.CreateFSub(x, y); }
+  IR times(double c, IR x) { return b_.CreateFMul(x, llvm::ConstantFP::get(x->getType(), c)); }
+  IR plus(IR sum, double c, IR x);  ///< sum + c x
 
   KernelContext& c_;
   KernelEmitter& k_;
@@ -105,6 +113,7 @@ class WinogradEmitter {
   const Axis depth_, y_, x_;
   IR input_, kernel_;
   const StorePositions& store_;
+  const int64_t size_, side_ = size_ + 2, places_ = side_ * side_;  // of outputs in a row of a tile, of inputs, and of all these
   WinogradShares shares_;
   int lanes_;
   int64_t features_;
@@ -121,15 +130,23 @@ class WinogradEmitter {
   };
   void choose_tiles(IR block);
   void transform_row(Row at, IR feature, const std::function<IR(IR place, IR column)>& target);
+  /// Where lanes of 16 bits can't be masked, lines are widened before they are read.
+  bool widens() const { return !k_.can_mask(g_.in_type); }
+  int64_t widened_pitch() const { return round_up(shares_.tile_columns, lanes_) * size_ + kLine; }
+  IR widened(IR line, int64_t i);
+  IRs masks_of_line(IR left);
+  IRs inputs_of_line(IR line, IR left, llvm::ArrayRef<IR> masks);
+  IRs interleaved(llvm::ArrayRef<IR> vectors);
   void finish(IR feature, IR i);
   void store_rows(IR image, IR plane, IR feature, IR from, IR to, IR skipped);
 
-  int64_t results_ = 0, zeros_ = 0;  // places in scratch
+  int64_t results_ = 0, zeros_ = 0, widened_ = 0;  // places in scratch
 };
 
-/// By multiply-adds of vectors (winograd_vectors.cpp), or by AMX's tiles, of f32s that are sums of bf16s (winograd_tiles.cpp): WinogradShares::cycles, infinite if it can't be done so; and its kernel.
-double winograd_cycles_by_vectors(const Geometry& g, KernelEmitter& k);
-double winograd_cycles_by_tiles(const Geometry& g, KernelEmitter& k);
+/// By multiply-adds of vectors (winograd_vectors.cpp), or by AMX's tiles, of f32s that are sums of bf16s (winograd_tiles.cpp): how long it takes, in multiply-adds of vectors, infinite if it can't be done so;
+/// and its kernel.
+double winograd_time_by_vectors(const Geometry& g, KernelEmitter& k);
+double winograd_time_by_tiles(const Geometry& g, KernelEmitter& k);
 void emit_winograd_by_vectors(const WinogradEmitter::Arguments& a);
 void emit_winograd_by_tiles(const WinogradEmitter::Arguments& a);
 

@@ -9,10 +9,11 @@ namespace cresset::cpu {
 using namespace mlir;
 namespace {
 
-constexpr int kLanes = 16;  // floats, or units of tiles, of a vector
+constexpr int kLanes = 16;     // floats, or units of tiles, of a vector
+constexpr int64_t kSize = 2;   // outputs of a row of a tile
 
 MatmulSpec product_of(const Geometry& g, bool any_size) {
-  MatmulSpec spec = winograd_product(g, any_size);
+  MatmulSpec spec = winograd_product(g, kSize, any_size);
   spec.float_parts = 3, spec.splits_few = true;
   return spec;
 }
@@ -32,7 +33,7 @@ WinogradShares shares_of(const Geometry& g, const Panels& panels) {
   constexpr int64_t kLargestScratch = 16 << 20;
   const Axis depth = g.planes();
   const int64_t channels = round_up(g.in_features, panels.tile_depth());
-  return WinogradShares(g, panels.mr, [&](const WinogradTask& t) {
+  return WinogradShares(g, kSize, panels.mr, [&](const WinogradTask& t) {
     const int64_t n = t.planes * round_plane(g, t.tiles), inputs = inputs_of(g, panels, t.planes, t.tiles), bytes = bytes_of(inputs, panels);
     if (bytes > kLargestScratch && t.planes * t.tiles > ceil_div(g.columns().out, 2)) return std::numeric_limits<double>::infinity();
     const bool is_large = bytes > kInL2;
@@ -54,12 +55,12 @@ class TileWinograd : public WinogradEmitter {
     products_pitch_ = features_ * tiles_pitch_ + kLine;
     inputs_place_ = inputs * steps_ * p_.units_of_step() + kLine;
     kernels_place_ = depth_.window * steps_ * p_.units_of_step() * features_ + kLine;
-    inputs_ = reserve(kPlaces * inputs_place_);
-    kernels_ = reserve(kPlaces * kernels_place_);
-    pair_ = reserve(2 * kPlaces * pair_pitch_);
-    products_ = reserve(kPlaces * products_pitch_);
+    inputs_ = reserve(places_ * inputs_place_);
+    kernels_ = reserve(places_ * kernels_place_);
+    pair_ = reserve(2 * places_ * pair_pitch_);
+    products_ = reserve(places_ * products_pitch_);
     // What lies beyond the last tile is split with others of its vector.
-    b_.CreateMemSet(in_pair(0, k_.i64(0), k_.i64(0)), b_.getInt8(0), 2 * kPlaces * pair_pitch_ * 4, llvm::Align(64));
+    b_.CreateMemSet(in_pair(0, k_.i64(0), k_.i64(0)), b_.getInt8(0), 2 * places_ * pair_pitch_ * 4, llvm::Align(64));
     for (IR& scale : scales_) scale = k_.alloca_in_entry(b_.getFloatTy(), 1);
     p_.registers->configure();
   }
@@ -102,10 +103,10 @@ class TileWinograd : public WinogradEmitter {
             transform_channel(group, channel, target);
             continue;
           }
-          auto zero = [&] { b_.CreateMemSet(in_pair(half, k_.i64(0), k_.i64(0)), b_.getInt8(0), kPlaces * pair_pitch_ * 4, llvm::Align(64)); };
+          auto zero = [&] { b_.CreateMemSet(in_pair(half, k_.i64(0), k_.i64(0)), b_.getInt8(0), places_ * pair_pitch_ * 4, llvm::Align(64)); };
           k_.either(b_.CreateICmpSLT(channel, k_.i64(g_.in_features)), [&] { transform_channel(group, channel, target); }, zero);
         }
-        k_.loop(k_.i64(0), k_.i64(kPlaces), [&](IR place) {
+        k_.loop(k_.i64(0), k_.i64(places_), [&](IR place) {
           k_.loop(k_.i64(0), count, kLanes, [&](IR tile) {
             IRs units = p_.split_of_b(times(read(in_pair(0, place, tile), kLanes), scale), times(read(in_pair(1, place, tile), kLanes), scale));
             for (auto [part, unit] : llvm::enumerate(units)) write(unit, place_in_inputs(place, tile, step, int64_t(part), u));
@@ -114,7 +115,7 @@ class TileWinograd : public WinogradEmitter {
       });
     });
   }
-  IR in_pair(int64_t half, IR place, IR tile) { return scratch(pair_, k_.add(k_.mul(k_.add(place, k_.i64(half * kPlaces)), pair_pitch_), tile)); }
+  IR in_pair(int64_t half, IR place, IR tile) { return scratch(pair_, k_.add(k_.mul(k_.add(place, k_.i64(half * places_)), pair_pitch_), tile)); }
   // `tile` is the first of 16.
   IR place_in_inputs(IR place, IR tile, IR step, int64_t part, IR u) {
     IR row = k_.add(k_.mul(k_.add(k_.mul(step, p_.parts_of_element), k_.i64(part)), TileRegisters::kRows), u);
@@ -145,7 +146,7 @@ class TileWinograd : public WinogradEmitter {
             }
             halves[half] = transformed_kernels(windows);
           }
-          for (int64_t place = 0; place < kPlaces; ++place)
+          for (int64_t place = 0; place < places_; ++place)
             for (auto [part, units] : llvm::enumerate(p_.split_of_a(times(halves[0][place], scale), times(halves[1][place], scale)))) write(units, place_in_kernels(k_.i64(place), plane, step, int64_t(part), i));
         });
       });
@@ -163,7 +164,7 @@ class TileWinograd : public WinogradEmitter {
     IR tiles = task_tiles();
     std::optional<Panels> half;
     if (p_.grid->across == 2) half.emplace(p_.one_tile_across());
-    k_.loop(k_.i64(0), k_.i64(kPlaces), [&](IR place) {
+    k_.loop(k_.i64(0), k_.i64(places_), [&](IR place) {
       k_.loop(k_.i64(0), tiles, p_.nr, [&](IR tile) {
         auto each_panel = [&](Panels& p) { k_.loop(k_.i64(0), whole_panels(count), p.mr, [&](IR i) { multiply_panels(p, place, i, tile); }); };
         if (!half) return each_panel(p_);
@@ -183,16 +184,17 @@ class TileWinograd : public WinogradEmitter {
   }
   IR product(IR place, IR i, IR tile) { return scratch(products_, k_.add(k_.mul(place, products_pitch_), k_.add(k_.mul(i, tiles_pitch_), tile))); }
 
-  std::pair<IR, IR> outputs(IR i, int64_t below, IR tile) override {
-    std::vector<IRs> rows;
-    for (int64_t y = below; y < below + 3; ++y) {
-      IRs& row = rows.emplace_back();
-      for (int64_t x = 0; x < kSide; ++x) row.push_back(read(product(k_.i64(y * kSide + x), i, tile), lanes_));
+  IRs outputs(IR i, int64_t row, IR tile) override {
+    IRs m;  // what is not needed of a column is dropped as dead code
+    for (int64_t x = 0; x < side_; ++x) {
+      IRs column;
+      for (int64_t y = 0; y < side_; ++y) column.push_back(read(product(k_.i64(y * side_ + x), i, tile), lanes_));
+      m.push_back(output_line(column)[row]);
     }
-    IRs m;
-    for (int64_t x = 0; x < kSide; ++x) m.push_back(output(rows[0][x], rows[1][x], rows[2][x], below));
     IR back = k_.splat(times(b_.CreateLoad(b_.getFloatTy(), scales_[0]), b_.CreateLoad(b_.getFloatTy(), scales_[1])), lanes_);
-    return {times(output(m[0], m[1], m[2], false), back), times(output(m[1], m[2], m[3], true), back)};
+    IRs result;
+    for (IR output : output_line(m)) result.push_back(times(output, back));
+    return result;
   }
 
   Panels p_;
@@ -204,10 +206,11 @@ class TileWinograd : public WinogradEmitter {
 
 }  // namespace
 
-double winograd_cycles_by_tiles(const Geometry& g, KernelEmitter& k) {
+double winograd_time_by_tiles(const Geometry& g, KernelEmitter& k) {
+  if (!g.in_type.isF32()) return std::numeric_limits<double>::infinity();
   MatmulSpec spec = product_of(g, k.any_size);
   Panels panels(k, spec);
-  return panels.grid && k.target.lanes == kLanes ? shares_of(g, panels).cycles : std::numeric_limits<double>::infinity();
+  return panels.grid && k.target.lanes == kLanes ? shares_of(g, panels).multiply_adds() : std::numeric_limits<double>::infinity();
 }
 
 void emit_winograd_by_tiles(const WinogradEmitter::Arguments& a) {

@@ -14,21 +14,30 @@ constexpr int64_t kRegisterTiles = 2;  // whose features are transformed togethe
 // Whether vectors of kernels are features by which few tiles can be multiplied.
 bool lanes_are_features(const Panels& panels, int lanes) { return kRegisterTiles * panels.mr == lanes; }
 
-// Transforming costs about as much as so many multiply-adds of vectors.
-WinogradShares shares_of(const Geometry& g, const Panels& panels, int lanes) {
-  constexpr double kInput = 8, kOutput = 14, kFromMemory = 10;
+// Transforming costs about as much as so many multiply-adds of vectors at each place.
+struct Transforming {
+  double input, output, kernel, kernel_from_memory;
+};
+Transforming transforming(int64_t size, int lanes) {
+  if (size == 2) return {8, 14, lanes > 8 ? 4. : 8., 10};
+  return {7, 10, lanes > 8 ? 3.5 : 7, 2};
+}
+
+WinogradShares shares_of(const Geometry& g, int64_t size, const Panels& panels, int lanes) {
   constexpr int64_t kLargestScratch = 4 << 20, kInL2 = 600'000;
   const Axis depth = g.planes();
-  const double kernel = winograd_kernel_cost(g, lanes > 8 ? 4 : 8, kFromMemory), k = double(g.in_features * depth.window);
+  const int64_t places = (size + 2) * (size + 2);
+  const Transforming cost = transforming(size, lanes);
+  const double kernel = winograd_kernel_cost(g, cost.kernel, cost.kernel_from_memory), k = double(g.in_features * depth.window);
   // Each of few last tiles costs one, and all of them the loads of one more.
   auto computed = [&](int64_t n) {
     int64_t rest = n % panels.nr;
     return rest <= lanes && panels.ends && lanes_are_features(panels, lanes) ? n + (rest > 0) : panels.computed(n);
   };
-  return WinogradShares(g, kRegisterTiles * panels.mr, [&](const WinogradTask& t) {
-    const int64_t n = t.planes * t.tiles, transformed = depth.extent(t.planes) * t.tiles * g.in_features, bytes = 16 * transformed * 4;
-    if (bytes > kLargestScratch && n > ceil_div(g.columns().out, 2)) return std::numeric_limits<double>::infinity();
-    return (bytes <= kInL2 ? 1 : 1.05) * double(computed(n)) * k * double(t.features) + kernel * double(t.features) + kInput * double(transformed) + kOutput * double(t.features * n);
+  return WinogradShares(g, size, kRegisterTiles * panels.mr, [&](const WinogradTask& t) {
+    const int64_t n = t.planes * t.tiles, transformed = depth.extent(t.planes) * t.tiles * g.in_features, bytes = places * transformed * 4;
+    if (bytes > kLargestScratch && n > ceil_div(g.columns().out, size)) return std::numeric_limits<double>::infinity();
+    return (bytes <= kInL2 ? 1 : 1.05) * double(computed(n)) * k * double(t.features) + kernel * double(t.features) + cost.input * double(transformed) + cost.output * double(t.features * n);
   });
 }
 struct Choice {
@@ -36,11 +45,18 @@ struct Choice {
   bool ends;  // whether the last tiles of a task get a narrower panel
 };
 // A narrower panel is more code.
-Choice best_shares(const Geometry& g, KernelEmitter& k, const MatmulSpec& spec) {
+Choice best_shares(const Geometry& g, KernelEmitter& k, int64_t size) {
+  MatmulSpec spec = winograd_product(g, size, k.any_size);
   Panels panels(k, spec), narrower(k, spec, 0, true);
-  WinogradShares whole = shares_of(g, panels, k.target.lanes), ends = shares_of(g, narrower, k.target.lanes);
+  WinogradShares whole = shares_of(g, size, panels, k.target.lanes), ends = shares_of(g, size, narrower, k.target.lanes);
   if (k.any_size || ends.cycles < 0.96 * whole.cycles) return {ends, true};
   return {whole, false};
+}
+Choice best_shares(const Geometry& g, KernelEmitter& k) {
+  Choice small = best_shares(g, k, 2);
+  if (g.in_type.isF32() || g.out_type.isF32()) return small;
+  Choice large = best_shares(g, k, 4);
+  return large.shares.multiply_adds() < small.shares.multiply_adds() ? large : small;
 }
 
 class VectorWinograd : public WinogradEmitter {
@@ -62,10 +78,10 @@ class VectorWinograd : public WinogradEmitter {
     tiles_pitch_ = pitch(most), inputs_pitch_ = pitch(tiles_of_halo() + most);
     kernels_pitch_ = depth_.window * g_.in_features * features_ + kLine;
     places_pitch_ = g_.in_features * inputs_pitch_ + kLine;
-    inputs_ = reserve(kPlaces * places_pitch_);
-    kernels_ = reserve(kPlaces * kernels_pitch_);
-    products_ = reserve(kPlaces * features_ * p_.nr);
-    quarters_ = reserve(features_ * kSide * tiles_pitch_);
+    inputs_ = reserve(places_ * places_pitch_);
+    kernels_ = reserve(places_ * kernels_pitch_);
+    products_ = reserve(places_ * features_ * p_.nr);
+    outputs_ = reserve(features_ * size_ * size_ * tiles_pitch_);
   }
 
   // inputs[place][channel][plane][tile]
@@ -105,9 +121,9 @@ class VectorWinograd : public WinogradEmitter {
     IR fits = b_.CreateICmpSLE(left, k_.i64(k_.any_size ? ends_[end].nr : rest_));
     k_.either(fits, [&] { multiply(ends_[end], tile); }, [&] { multiply_panel(tile, left, end + 1); });
   }
-  // A panel of tiles by the features of the block: the products of each place, then quarters[feature][place in the tile of outputs][tile].
+  // A panel of tiles by the features of the block: the products of each place, then outputs[feature][place in the tile of outputs][tile].
   void multiply(Panels& p, IR tile) {
-    k_.loop(k_.i64(0), k_.i64(kPlaces), [&](IR place) {
+    k_.loop(k_.i64(0), k_.i64(places_), [&](IR place) {
       if (p.vectors == 1 && !k_.any_size && lanes_are_features(p, k_.target.lanes)) return multiply_few(p, place, tile);
       for (int64_t half = 0; half < kRegisterTiles; ++half) {
         IRs sums = each_plane(p.zeros(), [&](IR plane, ArrayRef<IR> sums) {
@@ -121,11 +137,11 @@ class VectorWinograd : public WinogradEmitter {
     k_.loop(k_.i64(0), k_.i64(features_), [&](IR i) {
       k_.repeat(p.vectors, [&](IR v) {
         IR column = k_.mul(v, p.lanes);
-        std::vector<IRs> square(kSide);
-        for (int64_t place = 0; place < kPlaces; ++place)
-          square[place / kSide].push_back(read(scratch(products_, k_.add(k_.add(k_.mul(i, p.nr), k_.i64(place * features_ * p.nr)), column)), p.lanes));
-        square = both_ways(square, [&](ArrayRef<IR> m) { return IRs{output(m[0], m[1], m[2], false), output(m[1], m[2], m[3], true)}; });
-        for (int64_t quarter = 0; quarter < 4; ++quarter) write(square[quarter / 2][quarter % 2], quarters(i, quarter, k_.add(tile, column)));
+        std::vector<IRs> square(side_);
+        for (int64_t place = 0; place < places_; ++place)
+          square[place / side_].push_back(read(scratch(products_, k_.add(k_.add(k_.mul(i, p.nr), k_.i64(place * features_ * p.nr)), column)), p.lanes));
+        square = both_ways(square, [&](ArrayRef<IR> m) { return output_line(m); });
+        for (int64_t place = 0; place < size_ * size_; ++place) write(square[place / size_][place % size_], output(i, place, k_.add(tile, column)));
       });
     });
   }
@@ -164,23 +180,27 @@ class VectorWinograd : public WinogradEmitter {
     // What a row holds beyond the panel's width is overwritten by the next one.
     for (int64_t i = 0; i < lanes; ++i) write(sums[i], scratch(products_, k_.add(k_.mul(place, features_ * p.nr), k_.i64(i * p.nr))));
   }
-  IR quarters(IR i, int64_t quarter, IR tile) { return scratch(quarters_, k_.add(k_.mul(i, 4 * tiles_pitch_), k_.add(k_.i64(quarter * tiles_pitch_), tile))); }
-  std::pair<IR, IR> outputs(IR i, int64_t below, IR tile) override { return {read(quarters(i, 2 * below, tile), lanes_), read(quarters(i, 2 * below + 1, tile), lanes_)}; }
+  IR output(IR i, int64_t place, IR tile) { return scratch(outputs_, k_.add(k_.mul(i, size_ * size_ * tiles_pitch_), k_.add(k_.i64(place * tiles_pitch_), tile))); }
+  IRs outputs(IR i, int64_t row, IR tile) override {
+    IRs result;
+    for (int64_t x = 0; x < size_; ++x) result.push_back(read(output(i, row * size_ + x, tile), lanes_));
+    return result;
+  }
 
   Panels p_;
   std::vector<Panels> ends_;  // of the last tiles,
   int64_t rest_ = 0;          // which are so many
   int64_t tiles_pitch_ = 0, inputs_pitch_ = 0, places_pitch_ = 0, kernels_pitch_ = 0;
-  int64_t inputs_ = 0, kernels_ = 0, products_ = 0, quarters_ = 0;  // places in scratch
+  int64_t inputs_ = 0, kernels_ = 0, products_ = 0, outputs_ = 0;  // places in scratch
 };
 
 }  // namespace
 
-double winograd_cycles_by_vectors(const Geometry& g, KernelEmitter& k) { return best_shares(g, k, winograd_product(g, k.any_size)).shares.cycles; }
+double winograd_time_by_vectors(const Geometry& g, KernelEmitter& k) { return best_shares(g, k).shares.multiply_adds(); }
 
 void emit_winograd_by_vectors(const WinogradEmitter::Arguments& a) {
-  MatmulSpec spec = winograd_product(a.g, a.c.k.any_size);
-  Choice choice = best_shares(a.g, a.c.k, spec);
+  Choice choice = best_shares(a.g, a.c.k);
+  MatmulSpec spec = winograd_product(a.g, choice.shares.size, a.c.k.any_size);
   VectorWinograd(a, choice, Panels(a.c.k, spec, 0, choice.ends)).run();
 }
 

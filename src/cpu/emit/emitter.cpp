@@ -315,10 +315,11 @@ IR KernelEmitter::mask(IR lanes, mlir::Type t) {
   return b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=x,0", false), {b.CreateSExt(lanes, type)});
 }
 
-IR KernelEmitter::load_masked(mlir::Type t, IR base, IR first, IR mask) {
+IR KernelEmitter::load_masked(mlir::Type t, IR base, IR first, IR mask) { return from_memory(t, load_masked_as_stored(t, base, first, mask)); }
+IR KernelEmitter::load_masked_as_stored(mlir::Type t, IR base, IR first, IR mask) {
   auto* type = vector(memory_type(t), lanes_of(mask));
   IR from = b.CreateGEP(memory_type(t), base, first), lanes = b.CreateICmpSLT(mask, llvm::Constant::getNullValue(mask->getType()));
-  return from_memory(t, b.CreateMaskedLoad(type, from, llvm::Align(element_bytes(t)), lanes, llvm::Constant::getNullValue(type)));
+  return b.CreateMaskedLoad(type, from, llvm::Align(element_bytes(t)), lanes, llvm::Constant::getNullValue(type));
 }
 
 IR KernelEmitter::add(IR x, IR y) {

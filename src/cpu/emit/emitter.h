@@ -129,6 +129,7 @@ class KernelEmitter {
   IR mask(IR lanes, mlir::Type element);
   /// Elements from `first` on, 0 where the mask is not set: those are not touched.
   IR load_masked(mlir::Type element, IR base, IR first, IR mask);
+  IR load_masked_as_stored(mlir::Type element, IR base, IR first, IR mask);  ///< in the memory type
   IR from_memory(mlir::Type element, IR value);
   IR to_memory(mlir::Type element, IR value);
   /// A value of the element's compute type in one at least as wide: operands may be narrower than their product.
