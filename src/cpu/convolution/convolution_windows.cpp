@@ -22,8 +22,10 @@ Windows::Lanes Windows::lanes_at(IR group, IR n, int lanes) const {
   };
   auto wide = [&](IR x) { return b_.CreateZExt(x, k_.vector(b_.getInt64Ty(), lanes)); };
   IR all = k_.sequence(n, lanes);
-  auto [image, position] = divide(b_.CreateTrunc(all, narrow), image_size_);
-  Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), wide(image), {}};
+  Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), nullptr, {}};
+  // Lanes beyond the last position are where that is: at an address that nothing is mapped to, a load takes a fault's time though none of its lanes is read.
+  auto [image, position] = divide(b_.CreateTrunc(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, all, splat(g_.images * image_size_ - 1)), narrow), image_size_);
+  result.image = wide(image);
   if (g_.batch_groups > 1) result.image = b_.CreateAdd(result.image, k_.splat(k_.mul(group, g_.images), lanes));
   result.image = b_.CreateMul(result.image, splat(g_.in_image));
   result.origin.resize(g_.axes.size());
@@ -45,7 +47,8 @@ Windows::Lanes Windows::lanes_at(IR group, IR n, int lanes) const {
   if (g_.axes.empty()) return result;
   IR steps = k_.sequence(k_.i64(0), lanes);
   int64_t apart = g_.axes.back().step * g_.axes.back().in_stride;
-  result.run = b_.CreateAndReduce(b_.CreateICmpEQ(offset, b_.CreateAdd(k_.splat(result.first, lanes), b_.CreateMul(steps, splat(apart)))));
+  IR follows = b_.CreateICmpEQ(offset, b_.CreateAdd(k_.splat(result.first, lanes), b_.CreateMul(steps, splat(apart))));
+  result.run = b_.CreateAndReduce(b_.CreateOr(follows, b_.CreateNot(result.exists)));
   return result;
 }
 

@@ -23,7 +23,7 @@ class Windows {
     IR exists, image;     ///< which there are, offsets of their images
     IRs origin;           ///< in the dilated, unpadded input
     IR inside = nullptr;  ///< whether all of all windows lies in the image
-    IR run = nullptr;     ///< whether lanes are as far apart as neighbours in a row
+    IR run = nullptr;     ///< whether those that there are lie as far apart as neighbours in a row
     IR offset = nullptr;  ///< of each lane's window
     IR first = nullptr;   ///< and of the first one's
   };

@@ -84,7 +84,7 @@ class PairPacker : Windows {
   Runs one_run(const Lanes& at, int lanes) const { return {{at.first}, {bits(llvm::Constant::getAllOnesValue(k_.vector(b_.getInt1Ty(), lanes)))}}; }
   Runs runs_of(const Lanes& at, int lanes) const {
     Runs runs;
-    IR start = b_.CreateSub(at.offset, k_.sequence(k_.i64(0), lanes, g_.axes.back().step)), left = llvm::Constant::getAllOnesValue(k_.vector(b_.getInt1Ty(), lanes));
+    IR start = b_.CreateSub(at.offset, k_.sequence(k_.i64(0), lanes, g_.axes.back().step)), left = at.exists;
     for (int64_t run = 0; run < most_runs(lanes); ++run) {
       auto* type = b_.getIntNTy(unsigned(lanes));
       IR lane = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {type}, {b_.CreateBitCast(left, type), b_.getFalse()});
