@@ -54,7 +54,7 @@ Choice best_shares(const Geometry& g, KernelEmitter& k, int64_t size) {
 }
 Choice best_shares(const Geometry& g, KernelEmitter& k) {
   Choice small = best_shares(g, k, 2);
-  if (g.in_type.isF32() || g.out_type.isF32()) return small;
+  if (g.in_type.isF32()) return small;
   Choice large = best_shares(g, k, 4);
   return large.shares.multiply_adds() < small.shares.multiply_adds() ? large : small;
 }
