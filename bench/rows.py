@@ -62,7 +62,7 @@ def row(title, tolerance, **kind):
     return add
 
 
-BF16_TOLERANCE = 2e-2  # a bf16 has 8 bits, and every operator of eager rounds to it
+BF16_TOLERANCE = 3e-2  # a bf16 has 8 bits, and every operator of eager rounds to it: its results are up to 2e-2 from those in f64, as others are
 
 
 def named(names):
