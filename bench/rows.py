@@ -37,6 +37,7 @@ class Row:
     other: bool = False  # not in the table; --rows other means all of these
     sizes: tuple = ()
     dtype: torch.dtype = torch.float32
+    bf16_tolerance: float = 2e-2  # a bf16 has 8 bits, and every operator of eager rounds to it
 
     def work(self):
         torch.manual_seed(0)
@@ -60,9 +61,6 @@ def row(title, tolerance, **kind):
         return make
 
     return add
-
-
-BF16_TOLERANCE = 3e-2  # a bf16 has 8 bits, and every operator of eager rounds to it: its results are up to 2e-2 from those in f64, as others are
 
 
 def named(names):
@@ -89,7 +87,7 @@ def find(name):
     if dtype:
         if dtype != "bf16" or found.training:
             raise SystemExit(f"row '{name}': the only other dtype is bf16, of inference")
-        found.dtype, found.tolerance = torch.bfloat16, BF16_TOLERANCE
+        found.dtype, found.tolerance = torch.bfloat16, found.bf16_tolerance
     return found
 
 
@@ -275,7 +273,7 @@ def whisper(batch=1, frames=3000):
     return Work(Pick(transformers.WhisperModel(config).encoder, "last_hidden_state"), (torch.randn(batch, config.num_mel_bins, frames),))
 
 
-@row("Wav2Vec2-base inference, {batch}×{samples} samples", 1e-4, other=True)
+@row("Wav2Vec2-base inference, {batch}×{samples} samples", 1e-4, other=True, bf16_tolerance=3e-2)  # eager's own is 1.9e-2 from f64's
 def wav2vec2(batch=1, samples=16000):
     import transformers
 

@@ -22,10 +22,9 @@ Windows::Lanes Windows::lanes_at(IR group, IR n, int lanes) const {
   };
   auto wide = [&](IR x) { return b_.CreateZExt(x, k_.vector(b_.getInt64Ty(), lanes)); };
   IR all = k_.sequence(n, lanes);
-  Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), nullptr, {}};
   // Lanes beyond the last position are where that is: at an address that nothing is mapped to, a load takes a fault's time though none of its lanes is read.
   auto [image, position] = divide(b_.CreateTrunc(b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, all, splat(g_.images * image_size_ - 1)), narrow), image_size_);
-  result.image = wide(image);
+  Lanes result{n, b_.CreateICmpULT(all, splat(g_.images * image_size_)), wide(image), {}};
   if (g_.batch_groups > 1) result.image = b_.CreateAdd(result.image, k_.splat(k_.mul(group, g_.images), lanes));
   result.image = b_.CreateMul(result.image, splat(g_.in_image));
   result.origin.resize(g_.axes.size());

@@ -207,9 +207,7 @@ class InPlaceEmitter {
   Vectors masks_of(IR column) {
     Vectors masks;
     auto add = [&](int64_t begin, int lanes) {
-      if (masks.count(begin)) return;
-      IR at = k_.sequence(b_.CreateTrunc(first_of(column, begin), b_.getInt32Ty()), lanes);
-      masks[begin] = k_.mask(b_.CreateICmpULT(at, k_.splat(b_.getInt32(uint32_t(x_.in)), lanes)), g_.in_type);
+      if (!masks.count(begin)) masks[begin] = mask_within_line(k_, first_of(column, begin), x_.in, lanes, g_.in_type);
     };
     for (int64_t j = 0; j < steps(); ++j)
       for (int64_t part = 0; part < (pairs_ ? parts_ : x_.step); ++part) pairs_ ? add(2 * j + part, 2 * k_.target.lanes) : add(begin_of(j * x_.dilation) + part * lanes_, lanes_);

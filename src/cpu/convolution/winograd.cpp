@@ -130,12 +130,12 @@ void WinogradEmitter::transform_row(Row at, IR feature, const std::function<IR(I
   if (widens())
     for (auto [i, line] : llvm::enumerate(read_from)) line = widened(line, int64_t(i));
   k_.loop(k_.i64(0), k_.i64(shares_.tile_columns), lanes_, [&](IR column) {
-    IR left = b_.CreateSub(k_.mul(column, size_), k_.i64(x_.low));
-    IRs masks = masks_of_line(left);
+    IR first = k_.mul(column, size_), left = b_.CreateSub(first, k_.i64(x_.low));
+    IRs masks = widens() ? IRs() : masks_of_line(left);
     std::vector<IRs> square;
     for (auto [line, from] : llvm::zip(lines, read_from)) {
       for (int64_t at = 0; at < size_ * lanes_; at += 64 / element_bytes(g_.in_type)) k_.prefetch(b_.CreateGEP(type, line, k_.add(left, k_.i64(g_.in_feature + at))));
-      square.push_back(widens() ? inputs_of_line(from, k_.mul(column, size_), {}) : inputs_of_line(from, left, masks));
+      square.push_back(inputs_of_line(from, widens() ? first : left, masks));
     }
     square = both_ways(square, [&](ArrayRef<IR> d) { return input_line(d); });
     for (int64_t place = 0; place < places_; ++place) write(square[place / side_][place % side_], target(k_.i64(place), column));
@@ -157,10 +157,7 @@ IRs WinogradEmitter::masks_of_line(IR left) {
   const int count = elements_of_vector(lanes_, g_.in_type);
   IRs masks;
   for (int64_t shift : {int64_t(0), kOverlap})
-    for (int64_t from = 0; from < size_ * lanes_; from += count) {
-      IR first = b_.CreateTrunc(k_.add(left, k_.i64(shift + from)), b_.getInt32Ty());
-      masks.push_back(k_.mask(b_.CreateICmpULT(k_.sequence(first, count), k_.splat(b_.getInt32(uint32_t(x_.in)), count)), g_.in_type));
-    }
+    for (int64_t from = 0; from < size_ * lanes_; from += count) masks.push_back(mask_within_line(k_, k_.add(left, k_.i64(shift + from)), x_.in, count, g_.in_type));
   return masks;
 }
 IRs WinogradEmitter::inputs_of_line(IR line, IR left, ArrayRef<IR> masks) {

@@ -10,6 +10,9 @@
 
 namespace cresset::cpu {
 
+/// Places of a tile of size x size outputs: its inputs, and the products that it takes.
+constexpr int64_t winograd_places(int64_t size) { return (size + 2) * (size + 2); }
+
 /// What a task has to do.
 struct WinogradTask {
   int64_t planes, tiles, features;  ///< tiles of each plane
@@ -29,8 +32,7 @@ struct WinogradShares {
   int64_t blocks;                      // of tiles
   double cycles = 0;                   // of the slowest thread, in units of the cost
 
-  int64_t places() const { return (size + 2) * (size + 2); }
-  double multiply_adds() const { return cycles * double(places()); }
+  double multiply_adds() const { return cycles * double(winograd_places(size)); }
 
  private:
   void consider(const Geometry& g, int64_t together, const WinogradCost& cost, int64_t p, int64_t r, int64_t count);
@@ -113,7 +115,7 @@ class WinogradEmitter {
   const Axis depth_, y_, x_;
   IR input_, kernel_;
   const StorePositions& store_;
-  const int64_t size_, side_ = size_ + 2, places_ = side_ * side_;  // of outputs in a row of a tile, of inputs, and of all these
+  const int64_t size_, side_ = size_ + 2, places_ = winograd_places(size_);  // of outputs in a row of a tile, of inputs, and of all these
   WinogradShares shares_;
   int lanes_;
   int64_t features_;

@@ -26,7 +26,7 @@ Transforming transforming(int64_t size, int lanes) {
 WinogradShares shares_of(const Geometry& g, int64_t size, const Panels& panels, int lanes) {
   constexpr int64_t kLargestScratch = 4 << 20, kInL2 = 600'000;
   const Axis depth = g.planes();
-  const int64_t places = (size + 2) * (size + 2);
+  const int64_t places = winograd_places(size);
   const Transforming cost = transforming(size, lanes);
   const double kernel = winograd_kernel_cost(g, cost.kernel, cost.kernel_from_memory), k = double(g.in_features * depth.window);
   // Each of few last tiles costs one, and all of them the loads of one more.
