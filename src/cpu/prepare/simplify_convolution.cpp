@@ -92,6 +92,28 @@ Value drop_outputs(ConvolutionOp op, PatternRewriter& r) {
   return PadOp::create(r, op.getLoc(), made, zero(element(op), op.getLoc(), r), before, behind, SmallVector<int64_t>(rank, 0));
 }
 
+// Of an input whose windows are dilated and don't move, as in the gradient of a kernel of one place that moves by more than one, what they see: their elements as neighbours.
+Value take_seen_elements(ConvolutionOp op, PatternRewriter& r) {
+  auto spatial = op.getDimensionNumbers().getInputSpatialDimensions();
+  auto input = shaped(op.getLhs());
+  SmallVector<int64_t> begin(input.getRank(), 0), end(input.getShape()), steps(input.getRank(), 1), padding = padding_of(op), dilations;
+  for (auto [i, axis] : llvm::enumerate(Geometry(op).axes)) {
+    dilations.push_back(1);
+    if (axis.dilation == 1) continue;
+    const int64_t first = -axis.low, last = first + (axis.window - 1) * axis.dilation, d = spatial[i];
+    if (axis.out != 1 || axis.base_dilation != 1 || first < 0 || last >= axis.in) return {};
+    begin[d] = first, end[d] = last + 1, steps[d] = axis.dilation;
+    padding[2 * i] = padding[2 * i + 1] = 0;
+  }
+  if (llvm::all_of(steps, [](int64_t step) { return step == 1; })) return {};
+  Value seen = SliceOp::create(r, op.getLoc(), op.getLhs(), begin, end, steps);
+  auto made = cast<ConvolutionOp>(r.clone(*op));
+  made.getLhsMutable().assign(seen);
+  made.setRhsDilation(dilations);
+  set_padding(made, padding);
+  return made;
+}
+
 // A window as large as the image: a linear layer.
 Value linear_layer(ConvolutionOp op, PatternRewriter& r) {
   auto dims = op.getDimensionNumbers();
@@ -146,6 +168,7 @@ void add_simplified_convolutions(RewritePatternSet& rules) {
   add_rule(rules, pad_in_convolution);
   add_rule(rules, drop_places);
   add_rule(rules, drop_outputs);
+  add_rule(rules, take_seen_elements);
   add_rule(rules, linear_layer);
   add_rule(rules, linear_layer_to_places);
 }
