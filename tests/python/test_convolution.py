@@ -102,6 +102,22 @@ def test_winograd_of_halves(x, w, args, dtype):
     assert not fallbacks()
 
 
+@pytest.mark.parametrize("dtype, bound", [(torch.float32, 1e-6), (torch.bfloat16, 1e-5), (torch.float16, 1e-5)])
+@pytest.mark.parametrize("x, w, args", [((3, 64, 13, 14), (70, 64, 3, 3), (1, 1)), ((2, 128, 32, 32), (128, 64, 3, 3), (1, 1, 1, 2)), ((1, 40, 24, 39), (64, 40, 3, 3), (1, (2, 0)))])
+def test_winograd_of_kernels_gradients(x, w, args, dtype, bound):
+    """What is off beyond the rounding of the result, of its largest element: of f32 less than sums one by one would be, of halves by tiles of 4 x 4."""
+    def gradient(x, w, y):
+        w = w.detach().requires_grad_()
+        return torch.autograd.grad(convolve(x, w, None, args), w, y)[0]
+
+    x, w = torch.randn(x).to(dtype), torch.randn(w).to(dtype)
+    y = torch.randn_like(convolve(x, w, None, args))
+    actual, exact = gradient(*(v.to("cresset") for v in (x, w, y))).cpu().double(), gradient(*(v.double() for v in (x, w, y)))
+    beyond = (actual - exact).abs() - (exact.to(dtype).double() - exact).abs()
+    assert float(beyond.max()) <= bound * float(exact.abs().max())
+    assert not fallbacks()
+
+
 @pytest.mark.parametrize("x, w, args", [((3, 6, 9, 21), (6, 1, 3, 3), (1, 1, 1, 6)), ((2, 5, 14, 14), (5, 1, 5, 5), (2, 2, 1, 5)), ((2, 4, 7, 7), (4, 1, 7, 7), (1, 3, 1, 4)),
                                         ((2, 3, 20, 33), (6, 1, 3, 3), (2, 1, 1, 3)), ((1, 3, 11, 40), (3, 1, 3, 2), (1, (2, 1), (2, 3), 3))])
 def test_gradients_of_depthwise_kernels(x, w, args):

@@ -251,6 +251,8 @@ llvm::Error emit_convolution(KernelContext& c) {
     emit_winograd(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()), store);
   } else if (product_shape(op) && !by_planes && is_depthwise_gradient(g, c.k.target)) {
     emit_depthwise_gradient(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()));
+  } else if (product_shape(op) && op.getDimensionNumbers().getOutputFeatureDimension() == 0 && is_winograd_gradient(g, c.k)) {
+    emit_winograd_gradient(c, g, c.buffer(op.getLhs()), c.buffer(op.getRhs()));
   } else {
     Kernel whole = c.kernel;
     // What comes features first is numbered through all images, and lines are packed whole.

@@ -1,5 +1,5 @@
 // The geometry of a convolution, and its kernels: an implicit matrix product (convolution.cpp, its operand convolution_windows.h), for 3 x 3
-// windows Winograd's (winograd.cpp) and, for small groups, direct ones (direct.cpp; where each has one input feature, depthwise_in_place.cpp and depthwise_gradient.cpp). Of bytes,
+// windows Winograd's (winograd.cpp, of their gradients winograd_gradient.cpp) and, for small groups, direct ones (direct.cpp; where each has one input feature, depthwise_in_place.cpp and depthwise_gradient.cpp). Of bytes,
 // and of bf16 where there are tiles, whose channels are neighbours it is a product whose operands lie in memory (channels_last.cpp, band.h); depthwise ones of such images are depthwise_channels_last.cpp's.
 #pragma once
 
@@ -102,5 +102,8 @@ inline constexpr int64_t kLeastSplitConvolution = 128;
 /// Whether emit_winograd does it, and faster than the implicit product.
 bool is_winograd(const Geometry& g, KernelEmitter& k);
 void emit_winograd(KernelContext& c, const Geometry& g, IR input, IR kernel, const StorePositions& store);
+/// Whether emit_winograd_gradient does it, faster: the gradient of such windows, features first.
+bool is_winograd_gradient(const Geometry& g, KernelEmitter& k);
+void emit_winograd_gradient(KernelContext& c, const Geometry& g, IR input, IR gradient);
 
 }  // namespace cresset::cpu

@@ -50,10 +50,10 @@ void WinogradEmitter::run() {
   begin();
   results_ = reserve(size_ * (shares_.planes * shares_.rows * width() + k_.target.lanes));
   zeros_ = reserve(x_.in);
-  b_.CreateMemSet(scratch(zeros_, k_.i64(0)), b_.getInt8(0), x_.in * 4, llvm::Align(64));
+  clear(zeros_, x_.in);
   if (widens()) {
     widened_ = reserve(side_ * widened_pitch());
-    b_.CreateMemSet(scratch(widened_, k_.i64(0)), b_.getInt8(0), side_ * widened_pitch() * 4, llvm::Align(64));
+    clear(widened_, side_ * widened_pitch());
   }
   const int64_t parts = ceil_div(g_.features, shares_.features);
   c_.kernel.tasks = g_.groups * parts * shares_.blocks;
@@ -71,21 +71,6 @@ void WinogradEmitter::run() {
     });
   });
   end();
-}
-
-std::vector<IRs> WinogradEmitter::both_ways(const std::vector<IRs>& square, const Line& apply) {
-  std::vector<IRs> columns, result;
-  for (size_t x = 0; x < square[0].size(); ++x) {
-    IRs column;
-    for (const IRs& row : square) column.push_back(row[x]);
-    columns.push_back(apply(column));
-  }
-  for (size_t y = 0; y < columns[0].size(); ++y) {
-    IRs row;
-    for (const IRs& column : columns) row.push_back(column[y]);
-    result.push_back(apply(row));
-  }
-  return result;
 }
 
 // From the number of the block.
@@ -137,7 +122,7 @@ void WinogradEmitter::transform_row(Row at, IR feature, const std::function<IR(I
       for (int64_t at = 0; at < size_ * lanes_; at += 64 / element_bytes(g_.in_type)) k_.prefetch(b_.CreateGEP(type, line, k_.add(left, k_.i64(g_.in_feature + at))));
       square.push_back(inputs_of_line(from, widens() ? first : left, masks));
     }
-    square = both_ways(square, [&](ArrayRef<IR> d) { return input_line(d); });
+    square = both_ways(square, &WinogradEmitter::input_line);
     for (int64_t place = 0; place < places_; ++place) write(square[place / side_][place % side_], target(k_.i64(place), column));
   });
 }
@@ -180,29 +165,6 @@ IRs WinogradEmitter::inputs_of_line(IR line, IR left, ArrayRef<IR> masks) {
   return result;
 }
 
-//===-- Transformations -------------------------------------------------------------------------------------------===//
-
-IR WinogradEmitter::plus(IR sum, double c, IR x) { return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {x->getType()}, {x, llvm::ConstantFP::get(x->getType(), c), sum}); }
-
-IRs WinogradEmitter::input_line(ArrayRef<IR> d) {
-  if (size_ == 2) return {minus(d[0], d[2]), plus(d[1], d[2]), minus(d[2], d[1]), minus(d[1], d[3])};
-  IR even = plus(d[4], -4, d[2]), odd = plus(d[3], -4, d[1]), even_2 = minus(d[4], d[2]), odd_2 = minus(d[3], d[1]);
-  return {plus(plus(d[4], -5, d[2]), 4, d[0]), plus(even, odd), minus(even, odd), plus(even_2, 2, odd_2), plus(even_2, -2, odd_2), plus(plus(d[5], -5, d[3]), 4, d[1])};
-}
-IRs WinogradEmitter::kernel_line(ArrayRef<IR> g) {
-  if (size_ == 2) {
-    IR outer = times(0.5, plus(g[0], g[2])), inner = times(0.5, g[1]);
-    return {g[0], plus(outer, inner), minus(outer, inner), g[2]};
-  }
-  IR outer = times(-1. / 6, plus(g[0], g[2])), inner = times(-1. / 6, g[1]), outer_2 = plus(times(1. / 24, g[0]), 1. / 6, g[2]), inner_2 = times(1. / 12, g[1]);
-  return {times(0.25, g[0]), plus(outer, inner), minus(outer, inner), plus(outer_2, inner_2), minus(outer_2, inner_2), g[2]};
-}
-IRs WinogradEmitter::output_line(ArrayRef<IR> m) {
-  if (size_ == 2) return {plus(plus(m[0], m[1]), m[2]), minus(minus(m[1], m[2]), m[3])};
-  IR even = plus(m[1], m[2]), odd = minus(m[1], m[2]), even_2 = plus(m[3], m[4]), odd_2 = minus(m[3], m[4]);
-  return {plus(plus(m[0], even), even_2), plus(odd, 2, odd_2), plus(even, 4, even_2), plus(plus(m[5], odd), 8, odd_2)};
-}
-
 //===-- Kernels ---------------------------------------------------------------------------------------------------===//
 
 IR WinogradEmitter::kernel_row(IR group, IR feature) {
@@ -237,7 +199,7 @@ IRs WinogradEmitter::transformed_kernels(ArrayRef<IR> windows) {
   for (int64_t y = 0; y < 3; ++y)
     for (int64_t x = 0; x < 3; ++x) square[y].push_back(places[(y_.reversed ? 2 - y : y) * 3 + (x_.reversed ? 2 - x : x)]);
   IRs result;
-  for (const IRs& row : both_ways(square, [&](ArrayRef<IR> g) { return kernel_line(g); })) result.append(row);
+  for (const IRs& row : both_ways(square, &WinogradEmitter::kernel_line)) result.append(row);
   return result;
 }
 
@@ -292,7 +254,7 @@ void WinogradEmitter::store_rows(IR image, IR plane, IR feature, IR from, IR to,
 //===-- Choosing --------------------------------------------------------------------------------------------------===//
 
 // Of the direct product, in multiply-adds of vectors. Windows are packed in the time of some features, pairs in half of it; by tiles the fewer terms there are, the more of its time that is (measured from 576 to 5760).
-static double direct_time(const Geometry& g, KernelEmitter& k) {
+double direct_time(const Geometry& g, KernelEmitter& k) {
   constexpr double kPacked = 8;
   const int64_t terms = g.in_features * g.window_size(), positions = g.images * g.image_size();
   const double feature = double(g.groups * terms) / num_threads();
@@ -304,7 +266,7 @@ static double direct_time(const Geometry& g, KernelEmitter& k) {
 }
 
 // AMX's tiles multiply bf16 in less time than they take here.
-static bool has_types_for_winograd(const Geometry& g, const Target& target) {
+bool has_types_for_winograd(const Geometry& g, const Target& target) {
   const bool is_float = g.in_type.isF32() || g.in_type.isF16() || (g.in_type.isBF16() && !target.tiles);
   return is_float && g.kernel_type == g.in_type && (g.out_type.isF32() || g.out_type == g.in_type);
 }

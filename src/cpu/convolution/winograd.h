@@ -1,17 +1,15 @@
 // 3 x 3 windows that move by one, after Winograd: F(2 x 2, 3 x 3) computes a tile of 2 x 2 outputs from 4 x 4 inputs with 16 multiplications instead of 36, F(4 x 4, 3 x 3) one of 4 x 4 from 6 x 6
-// with 36 instead of 144 (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015). Input tiles and kernels are transformed; at each of the 16 or 36 places the product
+// with 36 instead of 144 (winograd_transforms.h). Input tiles and kernels are transformed; at each of the 16 or 36 places the product
 // over the channels is a matrix product of kernels by tiles; its results are transformed back. All of it stays in a task's scratch memory, as f32s.
 // Of f32s tiles have 2 x 2 outputs, since sums of larger ones lose some of their bits; of bf16 and f16, which have fewer, 4 x 4.
 // A third dimension is summed directly: its places of the window are to the products what channels are, and a plane's tiles are transformed once for all of them.
 #pragma once
 
 #include "cpu/convolution/convolution.h"
+#include "cpu/convolution/winograd_transforms.h"
 #include "cpu/matmul/panels.h"
 
 namespace cresset::cpu {
-
-/// Places of a tile of size x size outputs: its inputs, and the products that it takes.
-constexpr int64_t winograd_places(int64_t size) { return (size + 2) * (size + 2); }
 
 /// What a task has to do.
 struct WinogradTask {
@@ -44,7 +42,7 @@ double winograd_kernel_cost(const Geometry& g, double transformed, double from_m
 MatmulSpec winograd_product(const Geometry& g, int64_t size, bool any_size);
 
 /// What is around the products. Who derives computes them.
-class WinogradEmitter {
+class WinogradEmitter : protected WinogradTransforms {
  public:
   struct Arguments {
     KernelContext& c;
@@ -56,10 +54,9 @@ class WinogradEmitter {
   void run();
 
  protected:
-  static constexpr int64_t kLine = 16;  // floats
   /// `lanes`: of vectors along a row of tiles; `features`: of a block.
   WinogradEmitter(const Arguments& a, const WinogradShares& shares, int lanes, int64_t features)
-      : c_(a.c), k_(a.c.k), b_(a.c.k.b), g_(a.g), depth_(a.g.planes()), y_(a.g.rows()), x_(a.g.columns()), input_(a.input), kernel_(a.kernel), store_(a.store), size_(shares.size), shares_(shares), lanes_(lanes), features_(features) {}
+      : WinogradTransforms(a.c, shares.size), g_(a.g), depth_(a.g.planes()), y_(a.g.rows()), x_(a.g.columns()), input_(a.input), kernel_(a.kernel), store_(a.store), shares_(shares), lanes_(lanes), features_(features) {}
 
   /// Before all tasks, and after them.
   virtual void begin() {}
@@ -77,9 +74,6 @@ class WinogradEmitter {
   bool shares_planes() const { return depth_.window > 1; }
   /// With what vectors have beyond the last row of tiles.
   int64_t with_last_row(int64_t tiles) const { return tiles + round_up(shares_.tile_columns, lanes_) - shares_.tile_columns; }
-  /// Rows of a panel spread over all sets of the L1 cache, and so do the places, which are written together.
-  static int64_t pitch(int64_t tiles) { return kLine * (ceil_div(tiles, kLine) | 1); }
-  int64_t reserve(int64_t floats) { return c_.kernel.reserve(floats * 4); }
   IR task_tiles() { return b_.CreateMul(planes_, plane_pitch()); }
 
   /// Writes all tiles of a channel, those of neighbours in a row as vectors, to where `target` says, by planes. What lies beyond a row's end is overwritten by the next row.
@@ -93,29 +87,10 @@ class WinogradEmitter {
   /// Windows at some offsets, a lane for each, transformed.
   IRs transformed_kernels(llvm::ArrayRef<IR> windows);
 
-  /// A square of vectors, of which `apply` transforms the columns, then the rows.
-  using Line = std::function<IRs(llvm::ArrayRef<IR>)>;
-  static std::vector<IRs> both_ways(const std::vector<IRs>& square, const Line& apply);
-  /// A line of a square transformed: of inputs and of a window's places for the products, of these for outputs (the matrices B^T, G and A^T of Lavin and Gray).
-  IRs input_line(llvm::ArrayRef<IR> d);
-  IRs kernel_line(llvm::ArrayRef<IR> g);
-  IRs output_line(llvm::ArrayRef<IR> m);
-  IR scratch(int64_t at, IR index) { return k_.in_scratch(b_.getFloatTy(), at, index); }
-  IR read(IR address, int64_t lanes) { return b_.CreateAlignedLoad(k_.vector(b_.getFloatTy(), int(lanes)), address, llvm::Align(4)); }
-  void write(IR v, IR address) { b_.CreateAlignedStore(v, address, llvm::Align(4)); }
-  IR plus(IR x, IR y) { return b_.CreateFAdd(x, y); }
-  IR minus(IR x, IR y) { return b_.CreateFSub(x, y); }
-  IR times(double c, IR x) { return b_.CreateFMul(x, llvm::ConstantFP::get(x->getType(), c)); }
-  IR plus(IR sum, double c, IR x);  ///< sum + c x
-
-  KernelContext& c_;
-  KernelEmitter& k_;
-  llvm::IRBuilder<>& b_;
   const Geometry& g_;
   const Axis depth_, y_, x_;
   IR input_, kernel_;
   const StorePositions& store_;
-  const int64_t size_, side_ = size_ + 2, places_ = winograd_places(size_);  // of outputs in a row of a tile, of inputs, and of all these
   WinogradShares shares_;
   int lanes_;
   int64_t features_;
@@ -144,6 +119,10 @@ class WinogradEmitter {
 
   int64_t results_ = 0, zeros_ = 0, widened_ = 0;  // places in scratch
 };
+
+/// How long the direct product takes, in multiply-adds, and whether Winograd's may be made of operands and results of these types: for whoever chooses.
+double direct_time(const Geometry& g, KernelEmitter& k);
+bool has_types_for_winograd(const Geometry& g, const Target& target);
 
 /// By multiply-adds of vectors (winograd_vectors.cpp), or by AMX's tiles, of f32s that are sums of bf16s (winograd_tiles.cpp): how long it takes, in multiply-adds of vectors, infinite if it can't be done so;
 /// and its kernel.

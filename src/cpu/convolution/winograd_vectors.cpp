@@ -140,7 +140,7 @@ class VectorWinograd : public WinogradEmitter {
         std::vector<IRs> square(side_);
         for (int64_t place = 0; place < places_; ++place)
           square[place / side_].push_back(read(scratch(products_, k_.add(k_.add(k_.mul(i, p.nr), k_.i64(place * features_ * p.nr)), column)), p.lanes));
-        square = both_ways(square, [&](ArrayRef<IR> m) { return output_line(m); });
+        square = both_ways(square, &VectorWinograd::output_line);
         for (int64_t place = 0; place < size_ * size_; ++place) write(square[place / size_][place % size_], output(i, place, k_.add(tile, column)));
       });
     });
