@@ -80,7 +80,9 @@ class DepthwiseGradientEmitter {
 
 bool is_depthwise_gradient(const Geometry& g, const Target& target) {
   if (target.lanes < 8 || g.batch_groups == 1 || g.groups != 1 || g.images != 1 || g.axes.size() != 2) return false;
-  if (!g.in_type.isF32() || !g.kernel_type.isF32() || !g.out_type.isF32()) return false;
+  for (Type t : {g.in_type, g.kernel_type, g.out_type})
+    if (!isa<FloatType>(t) || element_bytes(t) > 4) return false;
+  if (!target.can_mask(element_bytes(g.in_type)) || !target.can_mask(element_bytes(g.kernel_type))) return false;
   for (const Axis& a : g.axes)
     if (a.base_dilation != 1 || a.reversed) return false;
   const Axis& x = g.axes[1];

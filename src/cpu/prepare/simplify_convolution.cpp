@@ -177,11 +177,14 @@ void read_kernels_as_they_lie(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (function.getArgAttr(i, kWeightAttribute)) return;  // transposed once for many calls
   function.walk([](ConvolutionOp op) {
-    if (is_channels_last(op) || !isa<FloatType>(element(op.getRhs()))) return;
+    const Geometry g(op);
+    // The gradient of a kernel of several places sums along rows of the outputs', which is its window.
+    const bool is_gradient = g.image_size() > 1 && g.window_size() > g.image_size();
+    if (is_gradient || is_channels_last(op) || !isa<FloatType>(element(op.getRhs()))) return;
     auto dims = op.getDimensionNumbers();
     int64_t in = dims.getKernelInputFeatureDimension(), out = dims.getKernelOutputFeatureDimension();
     auto spatial = llvm::to_vector(dims.getKernelSpatialDimensions());
-    SmallVector<bool> reversed = llvm::map_to_vector(Geometry(op).axes, [](const Axis& a) { return a.reversed; });
+    SmallVector<bool> reversed = llvm::map_to_vector(g.axes, [](const Axis& a) { return a.reversed; });
     while (Operation* source = op.getRhs().getDefiningOp()) {
       if (!source->hasOneUse() || !isa<TransposeOp, ReverseOp>(source)) break;
       if (auto reverse = dyn_cast<ReverseOp>(source)) {
