@@ -113,7 +113,8 @@ def test_winograd_of_halves(x, w, args, dtype):
 
 
 @pytest.mark.parametrize("dtype, bound", [(torch.float32, 1e-6), (torch.bfloat16, 1e-5), (torch.float16, 1e-5)])
-@pytest.mark.parametrize("x, w, args", [((3, 64, 13, 14), (70, 64, 3, 3), (1, 1)), ((2, 128, 32, 32), (128, 64, 3, 3), (1, 1, 1, 2)), ((1, 40, 24, 39), (64, 40, 3, 3), (1, (2, 0)))])
+@pytest.mark.parametrize("x, w, args", [((3, 64, 13, 14), (70, 64, 3, 3), (1, 1)), ((2, 128, 32, 32), (128, 64, 3, 3), (1, 1, 1, 2)), ((1, 40, 24, 39), (64, 40, 3, 3), (1, (2, 0))),
+                                        ((2, 32, 5, 16, 16), (48, 32, 3, 3, 3), ((2, 1, 1), 1))])
 def test_winograd_of_kernels_gradients(x, w, args, dtype, bound):
     """Of f32 less is off than sums one by one would be; of halves tiles have 4 x 4 outputs."""
     x, w = torch.randn(x).to(dtype), torch.randn(w).to(dtype)
