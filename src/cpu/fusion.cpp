@@ -209,10 +209,24 @@ class Fuser {
         return join(op, *first, Fusion::Inline);
       }
     }
+    if (Fusion* other = reader_of_windows(op, uses)) return join(op, *other, Fusion::Element);
     Fusion& fusion = start(op, Fusion::Rows, Fusion::Element);
     fusion.shape.assign(shaped(op->getResult(0)).getShape().begin(), shaped(op->getResult(0)).getShape().end());
     if (fusion.shape.empty()) fusion.shape.push_back(1);
     fusion.row_rank = std::max<size_t>(row_rank_behind(op), 1);
+  }
+
+  // A kernel that will read the same windows, before anybody needs this: the positions of a pool's largest elements are found by comparing these one after the other, too, and each would be written for it.
+  Fusion* reader_of_windows(Operation* op, ArrayRef<Use> uses) {
+    for (Value v : op->getOperands())
+      if (Operation* windows = v.getDefiningOp(); windows && is_elementwise(windows) && reads_windows(windows))
+        for (Operation* user : windows->getUsers()) {
+          // Which may not have been placed yet.
+          while (homes_[user].empty() && is_elementwise(user) && user->hasOneUse()) user = *user->user_begin();
+          for (Fusion* home : homes_[user])
+            if (!is_full(*home) && (uses.empty() || first_of(uses)->last > home->last) && role_in(op, uses, *home) == Fusion::Element) return home;
+        }
+    return nullptr;
   }
 
   // Whether it is what is in memory less (or times) what that was reduced to, as for a norm: kernels that read it had better read that, so that nobody writes this.

@@ -62,17 +62,38 @@ Value at_offset(Builder& b, Value x, const Axes& axes, llvm::ArrayRef<int64_t> o
   if (padded) x = b.create<hlo::PadOp>(x, outside, low, high, Dims(rank, 0));
   return b.create<hlo::SliceOp>(x, start, limit, step);
 }
-// Row-major position in the input's plane (or volume) of one offset of every window.
-Value positions(Builder& b, llvm::ArrayRef<int64_t> shape, const Axes& axes, llvm::ArrayRef<int64_t> offset) {
-  mlir::Type i64 = b.ops.getI64Type();
-  auto number = [&](int64_t n) { return b.constant(c10::Scalar(n), i64, shape); };
+// Positions in the input's plane (or volume), row-major, of what `along` says of each axis, given the place where each of its windows begins.
+using Along = llvm::function_ref<Value(size_t k, Value begin)>;
+Value positions(Builder& b, llvm::ArrayRef<int64_t> shape, const Axes& axes, Along along) {
+  int64_t count = 1;
+  for (const Axis& a : axes) count *= a.in + 2 * a.padding;
+  mlir::Type type = b.ops.getIntegerType(count <= std::numeric_limits<int32_t>::max() ? 32 : 64);
+  auto number = [&](int64_t n) { return b.constant(c10::Scalar(n), type, shape); };
   Value sum;
   for (size_t k = 0; k < axes.size(); ++k) {
     const Axis& a = axes[k];
-    Value v = b.add(b.mul(b.iota(int64_t(shape.size() - axes.size() + k), shape, i64), number(a.stride)), number(offset[k] * a.dilation - a.padding));
+    Value v = along(k, b.add(b.mul(b.iota(int64_t(shape.size() - axes.size() + k), shape, type), number(a.stride)), number(-a.padding)));
     sum = sum ? b.add(b.mul(sum, number(a.in)), v) : v;
   }
   return sum;
+}
+// Where windows begin; how much further an offset is; and the first elements that they see.
+Value beginnings(Builder& b, llvm::ArrayRef<int64_t> shape, const Axes& axes) {
+  return positions(b, shape, axes, [](size_t, Value begin) { return begin; });
+}
+int64_t position_of(const Axes& axes, llvm::ArrayRef<int64_t> offset) {
+  int64_t sum = 0;
+  for (size_t k = 0; k < axes.size(); ++k) sum = sum * axes[k].in + offset[k] * axes[k].dilation;
+  return sum;
+}
+Value first_elements(Builder& b, llvm::ArrayRef<int64_t> shape, const Axes& axes) {
+  return positions(b, shape, axes, [&](size_t k, Value begin) {
+    auto number = [&](int64_t n) { return b.constant(c10::Scalar(n), element_of(begin), shape); };
+    const int64_t d = axes[k].dilation;
+    if (d == 1) return b.max(begin, number(0));
+    Value skipped = b.div(b.add(b.max(b.neg(begin), number(0)), number(d - 1)), number(d));
+    return b.add(begin, b.mul(skipped, number(d)));
+  });
 }
 
 // Large windows are reduced along one axis after the other.
@@ -159,21 +180,29 @@ void keep_larger(Builder& b, Value& best, Value& index, Value v, Value position)
 }
 
 Values max_pool(Builder& b, const Axes& axes, Value self) {
-  Value lowest = b.lowest(element_of(self));
+  auto shape = b.result_shape();
+  Value lowest = b.lowest(element_of(self)), first = first_elements(b, shape, axes), best, index;
   if (!is_large(axes)) {
-    Value best, index;
-    for_each_offset(axes, [&](llvm::ArrayRef<int64_t> offset) { keep_larger(b, best, index, at_offset(b, self, axes, offset, lowest), positions(b, b.result_shape(), axes, offset)); });
-    return {best, index};
+    Value begin = beginnings(b, shape, axes);
+    for_each_offset(axes, [&](llvm::ArrayRef<int64_t> offset) {
+      keep_larger(b, best, index, at_offset(b, self, axes, offset, lowest), b.constant(c10::Scalar(position_of(axes, offset)), element_of(begin), shape));
+    });
+    index = b.add(begin, index);
+  } else {
+    // The first of the largest of a row, and of these rows the first one, is the first of all; the last nan likewise.
+    best = self, index = beginnings(b, shape_of(self), single_elements(shape_of(self).take_back(axes.size())));
+    Value nowhere = b.constant(c10::Scalar(0), element_of(index));
+    for (int64_t k = int64_t(axes.size()) - 1; k >= 0; --k) {
+      Axes along = alone(axes, k, shape_of(best));
+      Value larger, from;
+      for_each_offset(along, [&](llvm::ArrayRef<int64_t> offset) { keep_larger(b, larger, from, at_offset(b, best, along, offset, lowest), at_offset(b, index, along, offset, nowhere)); });
+      best = larger, index = from;
+    }
+    index = b.convert(index, element_of(first));
   }
-  // The first of the largest of a row, and of these rows the first one, is the first of all; the last nan likewise.
-  Value best = self, index = positions(b, shape_of(self), single_elements(shape_of(self).take_back(axes.size())), Dims(axes.size(), 0)), nowhere = b.constant(c10::Scalar(0), element_of(index));
-  for (int64_t k = int64_t(axes.size()) - 1; k >= 0; --k) {
-    Axes along = alone(axes, k, shape_of(best));
-    Value larger, from;
-    for_each_offset(along, [&](llvm::ArrayRef<int64_t> offset) { keep_larger(b, larger, from, at_offset(b, best, along, offset, lowest), at_offset(b, index, along, offset, nowhere)); });
-    best = larger, index = from;
-  }
-  return {best, index};
+  // Padding is as low as the lowest numbers, but no element.
+  index = b.select(b.compare(Direction::EQ, best, b.broadcast(lowest, shape, {})), first, index);
+  return {best, b.convert(index, b.ops.getI64Type())};
 }
 
 Value average(Builder& b, const Axes& axes, Value self, bool count_padding, std::optional<int64_t> override) {

@@ -2,7 +2,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-import torch_cresset  # noqa: F401
+import torch_cresset
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -31,6 +31,29 @@ def test_first_of_equal_places(kernel):
     pool = lambda x: F.max_pool2d(x, kernel, 2, 1, return_indices=True)
     best, places = pool(x.to("cresset"))
     torch.testing.assert_close((best.cpu(), places.cpu()), pool(x), equal_nan=True)
+
+
+@pytest.mark.parametrize("kernel, stride, padding, dilation", [(3, 2, 1, 1), (3, 1, 1, 2), (13, 3, 6, 1)])
+@pytest.mark.parametrize("lowest", [float("-inf"), torch.iinfo(torch.int32).min])
+def test_padding_is_not_the_largest_element(kernel, stride, padding, dilation, lowest):
+    """However low the others are."""
+    x = torch.full((2, 3, 20, 21), lowest, dtype=torch.float32 if isinstance(lowest, float) else torch.int32)
+    x[0, :, 5, 3] = 1
+    pool = lambda x: F.max_pool2d(x, kernel, stride, padding, dilation, return_indices=True)
+    best, places = pool(x.to("cresset"))
+    torch.testing.assert_close((best.cpu(), places.cpu()), pool(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_largest_elements_and_their_places_are_one_kernel(dtype):
+    """Each window is read once; places are counted in 32 bits."""
+    x = torch.randn(2, 3, 20, 23).to(dtype).to("cresset")
+    torch.cresset.synchronize()
+    programs = len(torch_cresset.compile_records())
+    results = F.max_pool2d(x, 3, 2, 1, return_indices=True)  # noqa: F841 what nobody holds is not computed
+    torch.cresset.synchronize()
+    (program,) = torch_cresset.compile_records()[programs:]
+    assert program["kernels"] == 1
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5])
