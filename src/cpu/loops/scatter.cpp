@@ -41,6 +41,7 @@ class ScatterEmitter {
     k_.loop(k_.begin(), k_.end(), [&](IR task) {
       if (!c_.fusion.in_place) copy_input(task);
       if (batch_.empty()) return update_window(task, {});
+      if (whole_slices_ && !side_ && !by_ranges_ && windowed_.back() + 1 < int64_t(input_.size())) return update_places(task);
       // Rows of updates, along the last of their dimensions; of the task's side those that are its part.
       SmallVector<int64_t> rows(ArrayRef(batch_).drop_back());
       const bool along_side = side_ && side_->batch == int64_t(rows.size());
@@ -83,13 +84,22 @@ class ScatterEmitter {
     if (dims_.getIndexVectorDim() == shaped(op_.getScatterIndices()).getRank()) ask(op_.getScatterIndices());
   }
 
+  // Where neighbours in memory are places that the indices choose among, each position of the window meets all updates before the next one does.
+  void update_places(IR task) {
+    in_window(task, [&](const Indices& position, int lanes) {
+      k_.loop(k_.i64(0), k_.i64(product(batch_)), [&](IR i) {
+        Indices at = delinearise(k_, batch_, i);
+        IRs start = window_start(at);
+        k_.when(begins_inside(start), [&] { update(at, start, position, lanes); });
+      });
+    });
+  }
+
   void update_window(IR task, const Indices& at) {
     IRs start = window_start(at);
     auto each = [&] { in_window(task, [&](const Indices& position, int lanes) { update(at, start, position, lanes); }); };
     if (!whole_slices_) return each();
-    Indices first;
-    for (IR i : start) first.push_back({i, 0, 1});
-    IR ours = is_inside(first);
+    IR ours = begins_inside(start);
     if (by_ranges_) {
       auto [begin, end] = share(task, input_[0], 1);
       ours = b_.CreateAnd(ours, b_.CreateAnd(b_.CreateICmpSGE(start[0], begin), b_.CreateICmpSLT(start[0], end)));
@@ -198,6 +208,12 @@ class ScatterEmitter {
     for (auto [size, i] : llvm::zip(whole_rows_ ? input_.drop_back() : input_, at))
       inside = b_.CreateAnd(inside, b_.CreateAnd(b_.CreateICmpSGE(i.base, k_.i64(0)), b_.CreateICmpSLT(i.base, k_.i64(size))));
     return inside;
+  }
+
+  IR begins_inside(const IRs& start) {
+    Indices first;
+    for (IR i : start) first.push_back({i, 0, 1});
+    return is_inside(first);
   }
 
   // The elements at this place of the window, if the input has them.
