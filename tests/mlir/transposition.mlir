@@ -9,6 +9,11 @@
 // RUN: cresset-run --compare --cpu=avx2 %t/pixels.mlir
 // RUN: cresset-run --compare --cpu=wide %t/pixels.mlir
 // RUN: cresset-run --compare --cpu=baseline %t/pixels.mlir
+// RUN: cresset-run --compare %t/phases.mlir
+// RUN: cresset-run --compare --cpu=avx2 %t/phases.mlir
+// RUN: cresset-run --compare --cpu=wide %t/phases.mlir
+// RUN: cresset-run --compare --cpu=baseline %t/phases.mlir
+// RUN: cresset-run --assembly --cpu=avx512 %t/phases.mlir | FileCheck %s --check-prefix=PHASES
 // RUN: cresset-run --assembly --cpu=avx512 %t/pixels.mlir | FileCheck %s --check-prefix=PIXELS
 // RUN: cresset-run --assembly --cpu=avx512 %t/squares.mlir | FileCheck %s
 // RUN: cresset-run --assembly --cpu=avx512 %t/images.mlir | FileCheck %s
@@ -27,6 +32,21 @@
 // PIXELS-NOT: {{vinsertps|vgather}}
 // PIXELS: ret
 
+// Of rows that are shorter than a vector, as phases of small images, by narrower ones.
+// PHASES-LABEL: # rows -> f32[2x3x9x2x9x2]: transpose
+// PHASES-NOT: vmovss
+// PHASES: {{vunpck|vperm}}
+// PHASES-NOT: vmovss
+// PHASES: ret
+
+//--- phases.mlir
+func.func @main(%x: tensor<2x3x2x2x9x9xf32>, %y: tensor<2x3x2x3x5x6xbf16>, %z: tensor<4x2x2x7x15xi64>) -> (tensor<2x3x9x2x9x2xf32>, tensor<2x3x5x2x6x3xbf16>, tensor<4x7x2x15x2xi64>) {
+  %0 = stablehlo.transpose %x, dims = [0, 1, 4, 2, 5, 3] : (tensor<2x3x2x2x9x9xf32>) -> tensor<2x3x9x2x9x2xf32>
+  %1 = stablehlo.transpose %y, dims = [0, 1, 4, 2, 5, 3] : (tensor<2x3x2x3x5x6xbf16>) -> tensor<2x3x5x2x6x3xbf16>
+  %2 = stablehlo.negate %1 : tensor<2x3x5x2x6x3xbf16>
+  %3 = stablehlo.transpose %z, dims = [0, 3, 1, 4, 2] : (tensor<4x2x2x7x15xi64>) -> tensor<4x7x2x15x2xi64>
+  return %0, %2, %3 : tensor<2x3x9x2x9x2xf32>, tensor<2x3x5x2x6x3xbf16>, tensor<4x7x2x15x2xi64>
+}
 //--- pixels.mlir
 func.func @main(%x: tensor<2x4x21x19xui8>, %y: tensor<1x3x40x33xf32>, %z: tensor<2x70xbf16>, %w: tensor<1x8x5x16xi64>) -> (tensor<2x21x19x4xui8>, tensor<1x40x33x3xf32>, tensor<70x2xbf16>, tensor<1x5x16x8xi64>) {
   %0 = stablehlo.transpose %x, dims = [0, 2, 3, 1] : (tensor<2x4x21x19xui8>) -> tensor<2x21x19x4xui8>

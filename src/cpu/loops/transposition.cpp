@@ -27,8 +27,8 @@ bool all_read_along(const KernelContext& c, Value v, size_t dim, Suits suits) {
   return all_read(c, elements, v, at, suits);
 }
 
-// The dimension along which neighbours in memory are read, if along the last one they are not. Of a dimension of one element there are no neighbours.
-std::optional<int64_t> dimension_read(const KernelContext& c, Value v) {
+// The dimension along which neighbours in memory are read, a vector of them at least, if along the last one they are not. Of a dimension of one element there are no neighbours.
+std::optional<int64_t> dimension_read(const KernelContext& c, Value v, int lanes) {
   ArrayRef<int64_t> shape = shaped(v).getShape();
   size_t last = shape.size() - 1;
   while (last > 0 && shape[last] == 1) --last;
@@ -39,7 +39,7 @@ std::optional<int64_t> dimension_read(const KernelContext& c, Value v) {
       any |= i.step == 1 && shaped(read).getNumElements() >= product(shape);
       return !i.lanes && (i.step == 0 || i.step == 1);
     };
-    if (shape[dim] >= c.k.target.lanes && all_read_along(c, v, dim, neighbours) && any) return dim;
+    if (shape[dim] >= lanes && all_read_along(c, v, dim, neighbours) && any) return dim;
   }
   return std::nullopt;
 }
@@ -52,9 +52,8 @@ void write(KernelContext& c, IR vector, const Indices& at, ArrayRef<int64_t> sha
 }
 
 // Of a few columns, as pixels have channels, right behind the dimension that is read: a vector of each, interleaved.
-void emit_interleaved(KernelContext& c, int64_t dim) {
+void emit_interleaved(KernelContext& c, int64_t dim, int lanes) {
   auto& k = c.k;
-  int lanes = k.target.lanes;
   Value output = c.fusion.outputs[0];
   auto shape = shaped(output).getShape();
   int64_t columns = shape.back(), along = shape[dim];
@@ -174,6 +173,7 @@ void emit_partly_transposed(KernelContext& c, int64_t dim) {
 
 bool emit_transposition(KernelContext& c) {
   constexpr int64_t kLeastColumns = 64, kMostInterleaved = 8;
+  constexpr int kNarrowest = 4;
   const Fusion& f = c.fusion;
   auto& k = c.k;
   int lanes = k.target.lanes;
@@ -181,12 +181,16 @@ bool emit_transposition(KernelContext& c) {
   auto shape = shaped(output).getShape();
   bool by_rows = llvm::any_of(f.roles, [](auto& role) { return role.second == Fusion::Row; });
   if (by_rows || f.outputs.size() != 1 || element(output).isInteger(1) || shape != ArrayRef<int64_t>(f.shape) || shape.size() < 2) return false;
-  auto dim = dimension_read(c, output);
+  auto is_interleaved = [&](int64_t dim) { return dim + 2 == int64_t(shape.size()) && shape.back() <= kMostInterleaved && shape.back() < lanes; };
+  auto dim = dimension_read(c, output, lanes);
+  // Of short rows, narrower vectors.
+  for (int narrow = lanes / 2; !dim && narrow >= kNarrowest; narrow /= 2)
+    if (auto read = dimension_read(c, output, narrow); read && is_interleaved(*read)) return emit_interleaved(c, *read, narrow), true;
   if (!dim) {
     if (auto some = dimension_read_by_some(c, output)) return emit_partly_transposed(c, *some), true;
     return false;
   }
-  if (*dim + 2 == int64_t(shape.size()) && shape.back() <= kMostInterleaved && shape.back() < lanes) return emit_interleaved(c, *dim), true;
+  if (is_interleaved(*dim)) return emit_interleaved(c, *dim, lanes), true;
   // The last dimensions count as one where they are short. A task takes whole lines of what is read, unless there is less.
   size_t rank = shape.size() - 1;
   int64_t columns = shape[rank];
