@@ -126,9 +126,11 @@ def test_winograd_of_kernels_gradients(x, w, args, dtype, bound):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("x, w, args", [((3, 6, 9, 21), (6, 1, 3, 3), (1, 1, 1, 6)), ((2, 5, 14, 14), (5, 1, 5, 5), (2, 2, 1, 5)), ((2, 4, 7, 7), (4, 1, 7, 7), (1, 3, 1, 4)),
-                                        ((2, 3, 20, 33), (6, 1, 3, 3), (2, 1, 1, 3)), ((1, 3, 11, 40), (3, 1, 3, 2), (1, (2, 1), (2, 3), 3))])
+                                        ((2, 3, 20, 33), (6, 1, 3, 3), (2, 1, 1, 3)), ((1, 3, 11, 40), (3, 1, 3, 2), (1, (2, 1), (2, 3), 3)),
+                                        ((2, 6, 50), (6, 1, 31), (1, 15, 1, 6)), ((3, 4, 37), (8, 1, 4), (2, 3, 2, 4)), ((1, 3, 24, 30), (3, 1, 21, 21), (1, 10, 1, 3)),
+                                        ((2, 4, 5, 9, 11), (4, 1, 3, 3, 3), ((1, 2, 1), 1, 1, 4)), ((1, 3, 6, 1, 18), (3, 1, 5, 3, 1), (1, (2, 1, 0), 1, 3))])
 def test_gradients_of_depthwise_kernels(x, w, args, dtype):
-    """The window is the whole gradient of the output: rows of vectors that end anywhere, strides, padding, several outputs for each channel."""
+    """The window is the whole gradient of the output: rows of vectors that end anywhere, strides, padding, several outputs for each channel; one dimension and three, long rows of results."""
     x, w = torch.randn(x).to(dtype), torch.randn(w).to(dtype)
     inputs = x, w, torch.randn_like(convolve(x, w, None, args))
     actual, exact = gradient_of_kernel(*(v.to("cresset") for v in inputs), args), gradient_of_kernel(*(v.double() for v in inputs), args)

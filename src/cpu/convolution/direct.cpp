@@ -9,6 +9,7 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t kScratch = 128 * 1024, kLargestScratch = 1024 * 1024;
+constexpr int64_t kMostUnrolled = 128;  // places of a window that are code each; of larger ones a column is
 
 // Sizes in scratch memory, in elements of the compute type.
 struct Layout {
@@ -52,9 +53,9 @@ struct Layout {
   double used() const { return double(row.out * column.out) / double(round_up(row.out, tile_rows) * round_up(column.out, lanes)); }
 
  private:
-  // Three rows or two, whichever leaves fewer over, of as many features as registers hold sums.
+  // Three rows or two, whichever leaves fewer over, of as many features as registers hold sums. The columns of large windows are high enough to share what they load among eight rows.
   void choose_tile(const Geometry& g, const Target& target) {
-    tile_features = 1, tile_rows = 4;
+    tile_features = 1, tile_rows = g.window_size() > kMostUnrolled ? 8 : 4;
     if (g.in_features > 1) {
       tile_rows = round_up(row.out, 3) <= round_up(row.out, 2) ? 3 : 2;
       tile_features = equal_part(g.features, (target.registers == 32 ? 24 : 12) / tile_rows, 1);
@@ -170,11 +171,13 @@ class DirectEmitter {
     at_end(last, l_.width);
   }
 
-  IR weight(IR feature, IR channel, ArrayRef<int64_t> outer, int64_t row, int64_t column) {
+  IR weight(IR feature, IR channel, ArrayRef<int64_t> outer, int64_t row, IR column) {
     IR offset = k_.add(k_.mul(feature, g_.kernel_out), k_.mul(channel, g_.kernel_in));
     auto add = [&](const Axis& a, int64_t i) { offset = k_.add(offset, k_.i64(a.weight(i))); };
     for (auto [a, i] : llvm::zip(l_.outer, outer)) add(a, i);
-    add(l_.row, row), add(l_.column, column);
+    add(l_.row, row);
+    const Axis& x = l_.column;
+    offset = k_.add(offset, k_.mul(x.reversed ? b_.CreateSub(k_.i64(x.window - 1), column) : column, x.window_stride));
     return k_.splat(k_.widened(g_.kernel_type, k_.load(g_.kernel_type, kernel_, offset, 1), type_), l_.lanes);
   }
 
@@ -212,21 +215,25 @@ class DirectEmitter {
       for (auto [d, a] : llvm::enumerate(l_.outer))
         plane = k_.add(k_.mul(plane, a.extent(a.out)), k_.add(k_.mul(outer[d].base, a.step), k_.i64(in_window[d] * a.dilation)));
       IR top = k_.add(k_.mul(plane, l_.padded_rows), k_.mul(row, l_.row.step));
-      for (int64_t x = 0; x < l_.column.window; ++x) {
-        int64_t shift = x * l_.column.dilation, place = shift % l_.column.step * l_.width + shift / l_.column.step;
-        IR first = k_.add(k_.add(k_.mul(channel, l_.plane), k_.mul(top, l_.pitch)), k_.add(column, k_.i64(place)));
-        IRs lines(l_.row.extent(l_.tile_rows));
+      auto add_column = [&](IR x, ArrayRef<IR> before) {
+        IRs next(before.begin(), before.end()), lines(l_.row.extent(l_.tile_rows));
+        IR shift = k_.mul(x, l_.column.dilation), step = k_.i64(l_.column.step), place = k_.add(k_.mul(b_.CreateURem(shift, step), l_.width), b_.CreateUDiv(shift, step));
+        IR first = k_.add(k_.add(k_.mul(channel, l_.plane), k_.mul(top, l_.pitch)), k_.add(column, place));
         for (int64_t f = 0; f < l_.tile_features; ++f)
           for (int64_t y = 0; y < l_.row.window; ++y) {
             IR factor = weight(k_.add(feature, k_.i64(f)), channel, in_window, y, x);
             for (int64_t r = 0; r < l_.tile_rows; ++r) {
               int64_t line = r * l_.row.step + y * l_.row.dilation;
               if (!lines[line]) lines[line] = b_.CreateAlignedLoad(vector_, padded_address(k_.add(first, k_.i64(line * l_.pitch))), llvm::Align(bytes_));
-              IR& sum = sums[f * l_.tile_rows + r];
+              IR& sum = next[f * l_.tile_rows + r];
               sum = type_->isFloatingPointTy() ? IR(b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {vector_}, {lines[line], factor, sum})) : b_.CreateAdd(b_.CreateMul(lines[line], factor), sum);
             }
           }
-      }
+        return next;
+      };
+      if (g_.window_size() > kMostUnrolled) sums = k_.loop(k_.i64(0), k_.i64(l_.column.window), 1, sums, add_column);
+      else
+        for (int64_t x = 0; x < l_.column.window; ++x) sums = add_column(k_.i64(x), sums);
     }
     return sums;
   }
@@ -264,7 +271,10 @@ bool is_small_group(const Geometry& g, const Target& target) {
 
 bool is_direct(const Geometry& g, const Target& target) {
   if (g.groups == 1 || g.batch_groups != 1 || g.axes.empty() || !g.is_dense(&Axis::out, &Axis::out_stride)) return false;
-  if (g.in_features > 1 ? !is_small_group(g, target) : g.features > 4 || g.window_size() > 128) return false;
+  constexpr int64_t kLeastColumn = 8;  // places, of which rows share what they load
+  const int64_t column = g.window_size() / g.columns().window;
+  const bool too_large = g.window_size() > kMostUnrolled && (column < kLeastColumn || column > kMostUnrolled);
+  if (g.in_features > 1 ? !is_small_group(g, target) : g.features > 4 || too_large) return false;
   if (is_depthwise_in_place(g, target)) return true;
   Layout l(g, target);
   return (l.padded + l.all_results) * 8 <= kLargestScratch;
