@@ -94,6 +94,7 @@ Value drop_outputs(ConvolutionOp op, PatternRewriter& r) {
 
 // Of an input whose windows are dilated and don't move, as in the gradient of a kernel of one place that moves by more than one, what they see: their elements as neighbours.
 Value take_seen_elements(ConvolutionOp op, PatternRewriter& r) {
+  if (!isa<FloatType>(element(op.getLhs()))) return {};  // bytes are multiplied as they lie
   auto spatial = op.getDimensionNumbers().getInputSpatialDimensions();
   auto input = shaped(op.getLhs());
   SmallVector<int64_t> begin(input.getRank(), 0), end(input.getShape()), steps(input.getRank(), 1), padding = padding_of(op), dilations;
