@@ -137,10 +137,11 @@ PlacesInInput::PlacesInInput(KernelEmitter& k, const Axis& a, IR out) : k(k), a(
   end = k.min(k.i64(a.window), steps(k.add(above, k.i64(a.in - 1 + a.dilation))));
 }
 
-IR mask_within_line(KernelEmitter& k, IR first, int64_t size, int lanes, Type element) {
+IR lanes_within_line(KernelEmitter& k, IR first, int64_t size, int lanes) {
   IR at = k.sequence(k.b.CreateTrunc(first, k.b.getInt32Ty()), lanes);
-  return k.mask(k.b.CreateICmpULT(at, k.splat(k.b.getInt32(uint32_t(size)), lanes)), element);
+  return k.b.CreateICmpULT(at, k.splat(k.b.getInt32(uint32_t(size)), lanes));
 }
+IR mask_within_line(KernelEmitter& k, IR first, int64_t size, int lanes, Type element) { return k.mask(lanes_within_line(k, first, size, lanes), element); }
 
 namespace {
 

@@ -64,7 +64,8 @@ struct PlacesInInput {
   IR above, first, end;  ///< above: so many elements before the input's first one the window begins
 };
 
-/// For load_masked: which of the elements `first`, first + 1, … of a line of `size` there are.
+/// Which of the elements `first`, first + 1, … of a line of `size` there are; the same for load_masked.
+IR lanes_within_line(KernelEmitter& k, IR first, int64_t size, int lanes);
 IR mask_within_line(KernelEmitter& k, IR first, int64_t size, int lanes, mlir::Type element);
 
 /// Takes `lanes` neighbouring positions of one feature (numbered through all groups) of one image, once each.

@@ -43,16 +43,13 @@ class DepthwiseGradientEmitter {
     IRs zeros(count, llvm::Constant::getNullValue(vector));
     PlacesInInput planes(k_, z_, plane), rows(k_, y_, row);
     return k_.loop(k_.i64(0), k_.i64(x_.window), lanes_, zeros, [&](IR column, ArrayRef<IR> stripe) {
-      auto* ints = k_.vector(b_.getInt32Ty(), lanes_);
-      auto splat = [&](int64_t v) { return llvm::ConstantInt::get(ints, uint64_t(v), true); };
-      IR in_window = b_.CreateICmpSLT(k_.sequence(b_.CreateTrunc(column, b_.getInt32Ty()), lanes_), splat(x_.window)), mask = k_.mask(in_window, g_.kernel_type);
+      IR in_window = lanes_within_line(k_, column, x_.window, lanes_), mask = k_.mask(in_window, g_.kernel_type);
       std::vector<IRs> masks(count);
       IRs starts;
       for (int64_t x = 0; x < count; ++x) {
         starts.push_back(k_.add(k_.mul(column, x_.dilation), k_.i64((first + x) * x_.step - x_.low)));
         for (int64_t half = 0; half < x_.dilation; ++half) {  // lanes of each vector read
-          IR at = k_.sequence(b_.CreateTrunc(k_.add(starts[x], k_.i64(half * lanes_)), b_.getInt32Ty()), lanes_);
-          IR inside = b_.CreateICmpULT(at, splat(x_.in)), wanted = x_.dilation == 2 ? k_.spread(in_window, 2, half) : in_window;
+          IR inside = lanes_within_line(k_, k_.add(starts[x], k_.i64(half * lanes_)), x_.in, lanes_), wanted = x_.dilation == 2 ? k_.spread(in_window, 2, half) : in_window;
           masks[x].push_back(k_.mask(b_.CreateAnd(inside, wanted), g_.in_type));
         }
       }

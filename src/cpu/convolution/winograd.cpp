@@ -257,7 +257,7 @@ void WinogradEmitter::store_rows(IR image, IR plane, IR feature, IR from, IR to,
 double direct_time(const Geometry& g, KernelEmitter& k) {
   constexpr double kPacked = 8;
   const int64_t terms = g.in_features * g.window_size(), positions = g.images * g.image_size();
-  const double feature = double(g.groups * terms) / num_threads();
+  const double feature = double(g.groups * g.batch_groups * terms) / num_threads();
   if (k.target.tiles && g.in_type.isF32() && std::min(g.features, terms) >= kLeastSplitConvolution) return feature * double(g.features * positions) * (0.5 + 286 / double(terms));
   MatmulSpec spec = winograd_product(g, 1, k.any_size);
   spec.a_type = g.kernel_type, spec.b_type = g.in_type, spec.type = g.out_type;

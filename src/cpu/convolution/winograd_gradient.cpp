@@ -252,7 +252,7 @@ bool is_winograd_gradient(const Geometry& g, KernelEmitter& k) {
   for (const Axis& a : {g.rows(), g.columns()})
     if (a.out != 3 || a.step != 1 || a.dilation != 1 || a.low < 0) return false;
   if (g.columns().in_stride != 1 || g.columns().window_stride != 1) return false;
-  return best_shares(g, k).multiply_adds < 0.9 * double(g.batch_groups) * direct_time(g, k);
+  return best_shares(g, k).multiply_adds < 0.9 * direct_time(g, k);
 }
 
 void emit_winograd_gradient(KernelContext& c, const Geometry& g, IR input, IR gradient) { WinogradGradient(c, g, input, gradient, best_shares(g, c.k)).run(); }
