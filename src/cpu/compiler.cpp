@@ -22,6 +22,7 @@
 #include "cpu/kept.h"
 #include "cpu/native_program.h"
 #include "cpu/plan.h"
+#include "cpu/schedule.h"
 #include "cpu/emit/random.h"
 #include "cpu/prepare/quantised.h"
 #include "cpu/prepare/simplify.h"
@@ -491,7 +492,7 @@ llvm::Expected<std::unique_ptr<Program>> compile_main(ModuleOp module, func::Fun
   SmallVector<int> aliased(main.getNumResults(), -1);
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto output = main.getArgAttrOfType<IntegerAttr>(i, "tf.aliasing_output")) program->outputs_[output.getInt()].aliased = aliased[output.getInt()] = int(i);
-  delay_overwriting(main, *fusions, aliased);
+  schedule(main, *fusions, aliased);
   llvm::DenseMap<Operation*, std::vector<int64_t>> packed;
   if (!options.sizes_change) packed = mark_packed(main, *fusions, *target);
   std::vector<std::string> keys;

@@ -8,16 +8,10 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "cpu/view.h"
 #include "stablehlo/dialect.h"
 
 namespace cresset::cpu {
-
-/// A strided window into a materialised value: what slices, transposes, reshapes and broadcasts amount to.
-struct View {
-  mlir::Value base;
-  int64_t offset = 0;
-  llvm::SmallVector<int64_t> shape, strides;  // in elements
-};
 
 struct Fusion {
   enum Kind {
@@ -52,9 +46,6 @@ struct Fusion {
   llvm::MapVector<mlir::Operation*, Role> roles;  ///< program order after fuse()
   llvm::SetVector<mlir::Value> outputs, inputs;   ///< buffers written and read
 };
-
-/// The view of `v` in terms of a value that `is_buffer`; no value if some step can't be expressed by strides. With `converts`, elements may be converted on the way, once.
-std::optional<View> view_of(mlir::Value v, llvm::function_ref<bool(mlir::Value)> is_buffer, bool converts = false);
 
 /// Bytes as i32, or as f32 where depthwise convolutions of channels that are neighbours read them, less a number of at most as many bits: what such a product reads as bytes where it is its left operand.
 struct LessNumber {

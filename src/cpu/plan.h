@@ -29,9 +29,6 @@ struct BufferPlan {
   int64_t donated_bytes = 0;  ///< of outputs that are written over an input
 };
 
-/// Moves kernels that overwrite an input behind those that still read it, where nobody in between needs what they compute.
-void delay_overwriting(mlir::func::FuncOp main, std::vector<Fusion>& fusions, llvm::ArrayRef<int> aliased);
-
 /// `aliased[j]` is the input that output j may overwrite, or -1. Temporaries share memory when their lifetimes don't meet. What the first `kept` fusions make for later ones
 /// outlives the run.
 BufferPlan plan_buffers(mlir::func::FuncOp main, const std::vector<Fusion>& fusions, llvm::ArrayRef<int> aliased, size_t kept = 0);

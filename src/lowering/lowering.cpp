@@ -64,10 +64,7 @@ class GraphLowering {
     for (const auto& v : graph_.outputs) outputs.push_back(tensor_type(b_.getContext(), v.type()));
     b_.setInsertionPointToEnd(module_->getBody());
     auto main = func::FuncOp::create(b_, b_.getUnknownLoc(), "main", b_.getFunctionType(inputs, outputs));
-    for (size_t j = 0; j < graph_.aliased.size(); ++j)
-      if (graph_.aliased[j] >= 0) main.setArgAttr(graph_.aliased[j], "tf.aliasing_output", b_.getI32IntegerAttr(int32_t(j)));
-    for (auto [i, weight] : llvm::enumerate(graph_.weights()))
-      if (weight) main.setArgAttr(i, "cresset.weight", b_.getUnitAttr());
+    set_argument_attributes(main);
     Block* block = main.addEntryBlock();
     b_.setInsertionPointToEnd(block);
     for (size_t i = 0; i < graph_.inputs.size(); ++i) values_[graph_.inputs[i].get()] = {block->getArgument(i)};
@@ -83,6 +80,16 @@ class GraphLowering {
   }
 
  private:
+  // All at once: the context keeps each list of them for good.
+  void set_argument_attributes(func::FuncOp main) {
+    std::vector<NamedAttrList> attributes(graph_.inputs.size());
+    for (auto [j, i] : llvm::enumerate(graph_.aliased))
+      if (i >= 0) attributes[i].set("tf.aliasing_output", b_.getI32IntegerAttr(int32_t(j)));
+    for (auto [i, weight] : llvm::enumerate(graph_.weights()))
+      if (weight) attributes[i].set("cresset.weight", b_.getUnitAttr());
+    main.setAllArgAttrs(llvm::map_to_vector(attributes, [&](NamedAttrList& list) { return list.getDictionary(b_.getContext()); }));
+  }
+
   // A tensor's storage is flat; an argument that is only ever seen in one shape has that shape.
   void shape_arguments(func::FuncOp main) {
     for (BlockArgument argument : main.getArguments()) {

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
+#include <torch/csrc/autograd/graph_task.h>
 
 #include <cstring>
 
@@ -176,6 +177,9 @@ bool Cell::pending() const { return content_ && &content_.node->op() != &builtin
 // What is quantised has no gradient: signed bytes that were there before are weights.
 static bool is_weight(const at::Tensor& t, const Cell& cell) { return cell.content() && !cell.pending() && (t.requires_grad() || t.scalar_type() == at::kChar); }
 
+// A backward runs without gradients of its own, but of weights that are about to change.
+static bool trains() { return at::GradMode::is_enabled() || torch::autograd::get_current_graph_task_id() >= 0; }
+
 static Value behind_barrier(Value v) {
   TensorType type = v.type();
   return make_value(builtin::barrier, {std::move(v)}, {}, std::move(type));
@@ -186,7 +190,7 @@ Value read(const at::Tensor& t) {
   Cell& cell = Cell::of(t);
   auto sizes = t.sizes(), strides = t.strides();
   const bool weight = is_weight(t, cell);
-  if (weight) cell.content().node->set_weight(!at::GradMode::is_enabled());
+  if (weight) cell.content().node->set_weight(!trains());
   bool fenced = recomputing() && !recording_body() && cell.content() && !cell.content().node->recomputed() && !weight;
   if (!fenced && cell.last_ && t.storage_offset() == 0 && cell.last_.type().dtype == t.scalar_type() && sizes == at::IntArrayRef(cell.last_sizes_) &&
       strides == at::IntArrayRef(cell.last_strides_))

@@ -133,7 +133,7 @@ class Node final : public c10::intrusive_ptr_target {
   /// Leaves only.
   const BufferPtr& buffer() const { return buffer_; }
   uint64_t number_bits() const { return number_bits_; }  ///< builtin::scalar: the value's bits (double, int64_t or bool)
-  /// Was read last as a weight, where no gradients are wanted: its bytes may well be the same in the next run.
+  /// Was read last as a weight, where no gradients are wanted or computed: its bytes may well be the same in the next run.
   bool is_weight() const { return weight_; }
   void set_weight(bool weight) const { weight_ = weight; }
   void* data() const { return buffer_ ? buffer_->data() : const_cast<uint64_t*>(&number_bits_); }

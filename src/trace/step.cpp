@@ -6,6 +6,10 @@
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <chrono>
 #include <fstream>
 #include <list>
@@ -43,6 +47,7 @@ namespace {
 
 constexpr size_t kMaxPending = 20000;   // nodes after which a window runs in any case
 constexpr size_t kMaxPrograms = 512;
+constexpr int kManyKernels = 16;  // which take LLVM more memory than it is worth keeping
 // A program of changing sizes may be compiled for its own, which spares so much of the time of kernels that other sizes share, and takes so long for each kernel,
 constexpr double kGain = 0.1, kKernelSeconds = 15e-3;
 constexpr int kLeastRuns = 16, kMostRuns = 1 << 20;  // after so many runs
@@ -291,6 +296,13 @@ std::vector<std::string> described(const Graph& graph) {
 
 std::shared_ptr<Program> program_around_kernels(const Graph& graph);
 
+// What compiling has freed lies between what it has left, where arrays do not fit: without this the process would keep it.
+void give_back_freed_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 // `lines` are the graph's, if there are any yet.
 std::shared_ptr<Program> compiled(const Graph& graph, std::vector<std::string>& lines, bool sizes_change) {
   if (!llvm::all_of(graph.nodes, [](const NodePtr& n) { return is_lowered(n->op()); })) return program_around_kernels(graph);
@@ -306,6 +318,8 @@ std::shared_ptr<Program> compiled(const Graph& graph, std::vector<std::string>& 
   record.stats = (*program)->stats();
   record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   records().push_back(record);
+  module = {};
+  if (record.stats.unique_kernels >= kManyKernels) give_back_freed_memory();
   return std::move(*program);
 }
 

@@ -1,5 +1,6 @@
 """Memory, threads, and memory that nobody has written yet."""
 
+import copy
 import os
 import subprocess
 import sys
@@ -113,6 +114,23 @@ def test_updates_wait_for_the_last_reader():
             torch.testing.assert_close(ours.detach().cpu(), theirs.detach(), rtol=1e-3, atol=1e-3)
     steps = [record["arena_bytes"] for record in torch_cresset.compile_records()[known:]]
     assert len(steps) >= 2 and max(steps) < 5 * MIB and min(steps) < MIB  # of the weights, 4 MiB each, one is a temporary in the first step and none in later ones
+
+
+def test_steps_of_the_optimizer_release_what_gradients_are_made_of(nothing_cached):
+    """They are recorded behind the whole backward; run there, each layer's input and its result's gradient, 2 x 8 MiB, would wait for them."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(*(layer for _ in range(8) for layer in (torch.nn.Linear(256, 256), torch.nn.Tanh())))
+    theirs = copy.deepcopy(model)
+    model.to("cresset")
+    x = torch.randn(8192, 256)
+    for network, device in ((model, "cresset"), (theirs, "cpu")):
+        optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, eps=1e-2)
+        for _ in range(4):
+            optimizer.zero_grad()
+            network(x.to(device)).square().mean().backward()
+            optimizer.step()
+    torch.testing.assert_close(model.cpu().state_dict(), theirs.state_dict(), rtol=1e-4, atol=1e-5)
+    assert torch_cresset.compile_records()[-1]["arena_bytes"] < (8 + 3) * 8 * MIB  # eight results, and three arrays at work
 
 
 @pytest.mark.parametrize("reentrant, p, rows", [(False, 0.0, 512), (False, 0.5, 512), (True, 0.0, 528), (True, 0.5, 528)])  # each compiles programs of its own
