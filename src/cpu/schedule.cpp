@@ -45,7 +45,7 @@ class Scheduler {
     if (now < kLeastSaved) return;
     for (int i = 0; i < int(fusions_.size()); ++i) {
       earliest_.push_back(earliest(i));
-      if (earliest_[i] < i && releases_memory(fusions_[i])) move_behind(earliest_[i], i);
+      if (earliest_[i] < i && releases_memory(i)) move_behind(earliest_[i], i);
     }
     if (most_alive() + kLeastSaved <= now) reorder(positions_);
   }
@@ -66,7 +66,7 @@ class Scheduler {
     note_uses();
   }
 
-  // Behind which kernel this one can run. The few numbers that it reads, as an optimizer's rate, can be made for it by then.
+  // Behind which kernel this one can run. What takes little memory, as an optimizer's rates, can be made for it by then.
   int earliest(int i) {
     int last = -1;
     auto wait_for_readers = [&](Value v) {
@@ -93,19 +93,19 @@ class Scheduler {
     for (Value v : fusions_[i].inputs)
       if (auto maker = makers_.find(v); maker != makers_.end()) f(maker->second);
   }
-  bool makes_little(int i) {
-    constexpr int64_t kLittle = 256;
-    return llvm::all_of(fusions_[i].outputs, [](Value v) { return value_bytes(v) <= kLittle; });
+  // Temporaries: what is neither given to the program nor returned by it has memory of its own.
+  int64_t bytes_of(ArrayRef<Value> values) {
+    int64_t bytes = 0;
+    for (Value v : values) bytes += makers_.contains(v) && !returned_.contains(v) ? value_bytes(v) : 0;
+    return bytes;
   }
-
-  // A value has memory of its own if it is neither given to the program nor returned by it.
-  int64_t bytes_of(Value v) { return makers_.contains(v) && !returned_.contains(v) ? value_bytes(v) : 0; }
-  bool releases_memory(const Fusion& fusion) {
+  bool makes_little(int i) {
+    constexpr int64_t kLittle = 4 << 10;
+    return bytes_of(fusions_[i].outputs.getArrayRef()) <= kLittle;
+  }
+  bool releases_memory(int i) {
     constexpr int64_t kFew = 4;
-    int64_t read = 0, made = 0;
-    for (Value v : fusion.inputs) read += bytes_of(v);
-    for (Value v : fusion.outputs) made += bytes_of(v);
-    return made * kFew < read;
+    return bytes_of(fusions_[i].outputs.getArrayRef()) * kFew < bytes_of(fusions_[i].inputs.getArrayRef());
   }
   // Bytes of temporaries, where kernels are at their positions.
   int64_t most_alive() {
