@@ -184,10 +184,10 @@ class Fuser {
   void place_expression(Operation* op, ArrayRef<Use> uses, bool escapes) {
     // Operations that only move elements cost nothing where they are used, however often that is.
     bool free = is_view(op) || is_splat(op) || is_position(op) || llvm::any_of(uses, [&](const Use& u) { return makes_operand(*u.fusion, op) || is_read_converted(op, u); });
-    bool centred = is_centred(op) && llvm::any_of(uses, [&](const Use& u) { return u.fusion != uses[0].fusion; }) && llvm::none_of(uses, [](const Use& u) { return is_full(*u.fusion); });
-    if ((free || centred) && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
+    if ((free || is_remade(op, uses)) && !escapes && llvm::all_of(uses, [&](const Use& u) { return takes_inline(u, op); })) {
       for (const Use& u : uses) join(op, *u.fusion, role_in(op, uses, *u.fusion).value_or(Fusion::Inline));
       evaluations_[op] = evaluations(uses);
+      if (!free) remade_[op] = times_remade(uses) + 1;
       return;
     }
     if (!uses.empty() && !is_full(*first_of(uses))) {
@@ -223,7 +223,31 @@ class Fuser {
     return nullptr;
   }
 
-  // Whether it is what is in memory less (or times) what that was reduced to, as for a norm: kernels that read it had better read that, so that nobody writes this.
+  // Whether several kernels read what costs next to nothing to compute again of an array of no more bytes: they had better read that, so that nobody writes this.
+  bool is_remade(Operation* op, ArrayRef<Use> uses) {
+    constexpr int kMostTimes = 4;  // in a row
+    bool several = llvm::any_of(uses, [&](const Use& u) { return u.fusion != uses[0].fusion; }) && llvm::none_of(uses, [](const Use& u) { return is_full(*u.fusion); });
+    auto is_shared = [&](const Use& u) { return product(u.fusion->shape) > shaped(op->getResult(0)).getNumElements(); };  // by elements of a row, say
+    return several && (is_centred(op) || (is_of_one_array(op) && llvm::none_of(uses, is_shared))) && times_remade(uses) < kMostTimes;
+  }
+  int times_remade(ArrayRef<Use> uses) {
+    int times = 0;
+    for (const Use& u : uses) times = std::max(times, remade_.lookup(u.user));
+    return times;
+  }
+  // Whether it is one array, converted, scaled or moved by a number.
+  static bool is_of_one_array(Operation* op) {
+    if (!is_elementwise(op) || is_expensive(op) || op->getNumResults() != 1 || !isa<FloatType>(element(op->getResult(0)))) return false;
+    Value array;
+    for (Value v : op->getOperands()) {
+      if (is_splat(v.getDefiningOp()) || v == array) continue;
+      if (array) return false;
+      array = v;
+    }
+    return array && isa<FloatType>(element(array)) && element_bytes(element(array)) <= element_bytes(element(op->getResult(0)));
+  }
+
+  // Whether it is what is in memory less (or times) what that was reduced to, or both, as for a norm.
   static bool is_centred(Operation* op) {
     constexpr int64_t kFew = 64;
     constexpr int kMostSteps = 8;
@@ -237,7 +261,7 @@ class Fuser {
     for (int64_t i : {0, 1}) {
       Value array = op->getOperand(unsigned(i));
       Operation* maker = array.getDefiningOp();
-      bool in_memory = !maker || !is_expression(maker) || (is_elementwise(maker) && !array.hasOneUse());
+      bool in_memory = !maker || !is_expression(maker) || (is_elementwise(maker) && !array.hasOneUse()) || (isa<MulOp>(op) && isa<SubtractOp>(maker) && is_centred(maker));
       if (in_memory && is_reduced(op->getOperand(unsigned(1 - i)))) return true;
     }
     return false;
@@ -587,6 +611,7 @@ class Fuser {
   DenseMap<Operation*, int> positions_;
   DenseMap<Operation*, llvm::SmallSetVector<Fusion*, 2>> homes_;
   DenseMap<Operation*, int64_t> evaluations_;  // of what is computed as part of its users
+  DenseMap<Operation*, int> remade_;           // how often in a row: see is_remade()
 };
 
 }  // namespace
