@@ -78,13 +78,13 @@ class Planner {
   }
 
   // What is updated in place by kernel i, and needed by nobody afterwards, is made where the result belongs.
-  Value overwritten_by(int i) {
+  Value updated_in_place(int i) {
     Value v = fusions_[i].in_place ? updated_by(fusions_[i].product) : Value();
     bool is_returned = v && llvm::any_of(v.getUsers(), [](Operation* user) { return user->hasTrait<OpTrait::IsTerminator>(); });
     return v && !is_returned && made_.count(v) && made_[v] >= kept_ && last_read_[v] == i && reads_in_step(fusions_[i], v) ? v : Value();
   }
   int first_writer(int i) {
-    while (Value v = overwritten_by(i)) i = made_[v];
+    while (Value v = updated_in_place(i)) i = made_[v];
     return i;
   }
   // Where the caller wants them, unless what is there is still read.
@@ -98,7 +98,7 @@ class Planner {
       }
       if (direct) {
         plan_.places[v] = {Place::Output, int64_t(j)};
-        for (Value from = v; (from = overwritten_by(made_[from]));) plan_.places[from] = plan_.places[v];
+        for (Value from = v; (from = updated_in_place(made_[from]));) plan_.places[from] = plan_.places[v];
         if (aliased_[j] >= 0) plan_.donated_bytes += value_bytes(v);
       } else {
         copied_.insert(v);
@@ -119,9 +119,10 @@ class Planner {
       }
       plan_.temporary_bytes += bytes;
       const bool is_held = copied_.contains(v) || is_guarded();
-      auto [entry, is_new] = block_of_.insert({v, overwritten_block(i, v).value_or(blocks_.size())});
-      if (entry->second == blocks_.size()) blocks_.push_back({i, i, bytes});
-      blocks_[entry->second].end = is_held ? int(fusions_.size()) : last;
+      size_t block = overwritten_block(i, v).value_or(blocks_.size());
+      if (block == blocks_.size()) blocks_.push_back({i, i, bytes});
+      block_of_[v] = block;
+      blocks_[block].end = is_held ? int(fusions_.size()) : last;
       if (!is_held) ending_[last].push_back(v);
     }
   }

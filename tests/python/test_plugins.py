@@ -137,7 +137,9 @@ for leading, out, depth in [((1,), 1, 2), ((7,), 33, 64), ((2, 32), 96, 32), ((6
     torch.testing.assert_close(y.float(), linear_gelu(*(t.float() for t in given)), rtol=1 / 256 + 1e-4, atol=1e-5)
     with torch_cresset.composites("none"):
         decomposed, *expected = on_device(*given)
-    torch.testing.assert_close(gradients, expected)
+    # The decomposed backward reads the product as its forward has written it, in bf16: an argument of 4 is off by 1/128, and so is the slope, of which the terms of each gradient are multiples.
+    for gradient, other in zip(gradients, expected):
+        assert (gradient.float() - other.float()).abs().max() <= other.float().abs().max() / 128
     torch.testing.assert_close(y, decomposed, rtol=0.05, atol=1e-3)
 compiled = torch.compile(linear_gelu, backend="cresset")
 assert torch.equal(compiled(*given), y) and became(compiled, *given) == [("kernel linear_gelu_{path}", "")]
