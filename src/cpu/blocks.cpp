@@ -94,8 +94,11 @@ int64_t place_blocks(MutableArrayRef<Block> blocks) {
   constexpr int64_t kMuch = 4 << 20;
   Placed first = place_as_they_begin(blocks);
   if (first.bytes < first.most_alive + kMuch) return first.bytes;
-  int64_t by_size = place_by_size(blocks);
-  return by_size + kMuch <= first.bytes ? by_size : place_as_they_begin(blocks).bytes;
+  SmallVector<Block> by_size(blocks);
+  int64_t bytes = place_by_size(by_size);
+  if (bytes + kMuch > first.bytes) return first.bytes;
+  copy(by_size, blocks.begin());
+  return bytes;
 }
 
 }  // namespace cresset::cpu

@@ -115,9 +115,11 @@ class Scheduler {
     for (auto [k, position] : llvm::enumerate(positions)) place[std::get<2>(position)] = int(k);
     std::vector<int64_t> begun(fusions_.size() + 1);  // less what ended before
     for (auto [v, maker] : makers_) {
+      const int64_t bytes = bytes_of(v);
       int end = place[maker];
-      for (int reader : readers_.lookup(v)) end = std::max(end, place[reader]);
-      begun[place[maker]] += bytes_of(v), begun[end + 1] -= bytes_of(v);
+      if (auto readers = readers_.find(v); readers != readers_.end())
+        for (int reader : readers->second) end = std::max(end, place[reader]);
+      begun[place[maker]] += bytes, begun[end + 1] -= bytes;
     }
     std::partial_sum(begun.begin(), begun.end(), begun.begin());
     return *llvm::max_element(begun);
