@@ -244,12 +244,13 @@ def test_gradient_of_attention_reads_saved_windows_where_they_lie():
     torch.testing.assert_close(ours, *torch.autograd.grad(function(x, projection).square().sum(), projection))
 
 
-@pytest.mark.parametrize("mask, dtype", [("none", torch.float32), ("causal", torch.float32), ("boolean", torch.float32), ("additive", torch.float32), ("causal", torch.bfloat16), ("none", torch.float16)], ids=str)
+@pytest.mark.parametrize("mask, dtype", [("none", torch.float32), ("causal", torch.float32), ("boolean", torch.float32), ("a row hidden", torch.float32), ("additive", torch.float32), ("causal", torch.bfloat16), ("none", torch.float16)], ids=str)
 @pytest.mark.parametrize("heads, queries, keys, width", [(1, 300, 700, 64), (3, 290, 515, 40), (1, 64, 4000, 32)])
 def test_gradient_of_few_heads_is_computed_by_all_threads(heads, queries, keys, width, mask, dtype):
     torch.manual_seed(0)
     inputs = [torch.randn(1, heads, n, width).to(dtype) for n in (queries, keys, keys)]
     masks = {"boolean": torch.rand(queries, keys) > 0.3, "additive": torch.randn(queries, keys)}
+    masks["a row hidden"] = masks["boolean"] & (torch.arange(queries) != 5)[:, None]  # whose weights are 0, and for which others' are summed up again
     inputs, options = (*inputs, masks.get(mask)), {"is_causal": mask == "causal"}
     threads = torch.get_num_threads()
     torch.set_num_threads(2)

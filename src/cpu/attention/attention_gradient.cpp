@@ -143,10 +143,10 @@ class GradientEmitter : AttentionEmitter {
       return IRs{b_.CreateOr(carried[0], b_.CreateFCmpOGE(size, f32(1024)))};
     })[0];
   }
-  // What the weights of each row are to be multiplied by, so that their sum is 1; 1 where all of them are 0.
+  // What the weights of each row, over all its keys, are to be multiplied by, so that their sum is 1; 1 where all of them are 0.
   void find_factors(IR head, IR m0, IR rows) {
     clear(factors_at_, rows_);
-    each_block(head, m0, rows, group_, keys_, own_keys_, [&](const Block& block) {
+    each_block(head, m0, rows, group_, keys_, all_keys(), [&](const Block& block) {
       groups_that_see(block, [&] { pack_keys(block); }, [&](IR m, IR here, IR seen) {
         multiply_widths(s_, scores_.k, queries_at_, m, group_, keys_at_, seen, weights_at_, pitch_);
         k_.loop(k_.i64(0), here, [&](IR i) { add_to_factor(head, m0, b_.CreateAdd(m, i), i, block.n0, seen); });
