@@ -126,7 +126,7 @@ def _keep_ties():
 
 def _support_optimizers():
     """foreach and fused optimizers list the devices they work on; an optimizer step ends a window of the trace."""
-    from torch.optim.optimizer import register_optimizer_step_post_hook
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
     from torch.utils import _foreach_utils
 
     name = torch._C._get_privateuse1_backend_name()
@@ -134,12 +134,16 @@ def _support_optimizers():
         known = getattr(_foreach_utils, getter)()
         if name not in known:
             setattr(_foreach_utils, getter, lambda known=known: [*known, name])
-    register_optimizer_step_post_hook(_end_window)
+    register_optimizer_step_pre_hook(_unless_compiling(_C.begin_optimizer_step))
+    register_optimizer_step_post_hook(_unless_compiling(_C.end_optimizer_step))
 
 
-def _end_window(*_):
-    if not torch.compiler.is_compiling():  # Dynamo would break its graph at the call
-        _C.window_end()
+def _unless_compiling(call):
+    def hook(*_):
+        if not torch.compiler.is_compiling():  # Dynamo would break its graph at the call
+            call()
+
+    return hook
 
 
 def _follow_threads():

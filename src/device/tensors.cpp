@@ -79,7 +79,15 @@ at::Tensor& set_empty(at::Tensor& self) {
   return set_source_storage_offset(self, c10::Storage(c10::make_intrusive<trace::Cell>(c10::SymInt(0), trace::device_allocator(), true)), 0, {0}, {1});
 }
 
-at::Tensor from_cpu(const at::Tensor& cpu) {
+// In the order of memory of `target`, so that it becomes its content without being transposed on the device.
+at::Tensor from_cpu(const at::Tensor& cpu, const at::Tensor& target) {
+  auto order = cpu.sizes() == target.sizes() ? trace::storage_order(target.sizes(), target.strides()) : std::nullopt;
+  if (order && !std::is_sorted(order->begin(), order->end())) {
+    std::vector<int64_t> back(order->size());
+    for (size_t i = 0; i < order->size(); ++i) back[(*order)[i]] = int64_t(i);
+    auto ordered = cpu.permute(*order).contiguous();
+    return from_cpu(ordered, ordered).permute(back);
+  }
   auto dense = cpu.contiguous();
   auto t = make(dense.sizes(), dense.strides(), dense.scalar_type(), std::nullopt);
   if (dense.numel() == 0) return t;
@@ -111,7 +119,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   if (copy_complex(self, src)) return self;
   if (without_code(self) || without_code(src)) return copy_on_the_cpu(self, src), self;
   if (is_ours(src)) return trace::write(self, trace::read(src)), self;
-  trace::write(self, trace::read(from_cpu(src.to(self.scalar_type()))));
+  trace::write(self, trace::read(from_cpu(src.to(self.scalar_type()), self)));
   return self;
 }
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {

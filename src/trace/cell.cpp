@@ -6,7 +6,9 @@
 #include <torch/csrc/autograd/graph_task.h>
 
 #include <cstring>
+#include <limits>
 
+#include "generated/operators.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "trace/capture.h"
 #include "trace/composite.h"
@@ -15,10 +17,7 @@
 namespace cresset::trace {
 namespace {
 
-Cell*& first_cell() {
-  static Cell* head = nullptr;
-  return head;
-}
+Cell *first_cell = nullptr, *last_cell = nullptr;
 
 bool is_dense(at::IntArrayRef sizes, at::IntArrayRef strides) {
   int64_t expected = 1;
@@ -47,20 +46,6 @@ Value zeros(int64_t numel, at::ScalarType dtype) { return make_value(builtin::co
 
 std::vector<int64_t> list(at::IntArrayRef a) { return a.vec(); }
 
-// Dimensions ordered by stride, outermost first: the storage order of a dense, permuted tensor; empty if it is not dense.
-std::optional<std::vector<int64_t>> storage_order(at::IntArrayRef sizes, at::IntArrayRef strides) {
-  std::vector<int64_t> order(sizes.size());
-  for (size_t d = 0; d < order.size(); ++d) order[d] = int64_t(d);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return strides[a] > strides[b] || (strides[a] == strides[b] && sizes[a] > sizes[b]); });
-  int64_t expected = 1;
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    if (sizes[*it] == 1) continue;
-    if (strides[*it] != expected) return std::nullopt;
-    expected *= sizes[*it];
-  }
-  return order;
-}
-
 Value permuted(Value v, std::vector<int64_t> dims) {
   if (&v.node->op() == &builtin::permute) {
     for (int64_t& d : dims) d = std::get<std::vector<int64_t>>(v.node->attributes()[0])[d];
@@ -74,21 +59,44 @@ Value permuted(Value v, std::vector<int64_t> dims) {
 
 }  // namespace
 
+std::optional<std::vector<int64_t>> storage_order(at::IntArrayRef sizes, at::IntArrayRef strides) {
+  std::vector<int64_t> order(sizes.size());
+  for (size_t d = 0; d < order.size(); ++d) order[d] = int64_t(d);
+  if (is_dense(sizes, strides)) return order;
+  auto distance = [&](int64_t d) { return sizes[d] == 1 ? std::numeric_limits<int64_t>::max() : strides[d]; };  // the stride of a single element says nothing
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return distance(a) > distance(b); });
+  int64_t expected = 1;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if (sizes[*it] == 1) continue;
+    if (strides[*it] != expected) return std::nullopt;
+    expected *= sizes[*it];
+  }
+  return order;
+}
+
 Cell::Cell(c10::SymInt bytes, c10::Allocator* allocator, bool resizable)
     : c10::StorageImpl(c10::StorageImpl::use_byte_size_t(), std::move(bytes),
                        c10::DataPtr(nullptr, c10::Device(c10::DeviceType::PrivateUse1, 0)), allocator, resizable) {
   // PyTorch takes a null pointer for a broken storage when it copies or saves one. This one is never followed.
   set_data_ptr_noswap(c10::DataPtr(this, c10::Device(c10::DeviceType::PrivateUse1, 0)));
   std::lock_guard lock(trace_mutex());
-  next_ = first_cell();
-  if (next_) next_->previous_ = this;
-  first_cell() = this;
+  link();
 }
 
 Cell::~Cell() {
   std::lock_guard lock(trace_mutex());
-  (previous_ ? previous_->next_ : first_cell()) = next_;
-  if (next_) next_->previous_ = previous_;
+  unlink();
+}
+
+void Cell::link() {
+  previous_ = last_cell;
+  (previous_ ? previous_->next_ : first_cell) = this;
+  last_cell = this;
+}
+void Cell::unlink() {
+  (previous_ ? previous_->next_ : first_cell) = next_;
+  (next_ ? next_->previous_ : last_cell) = previous_;
+  previous_ = next_ = nullptr;
 }
 
 void Cell::release_resources() {
@@ -101,7 +109,7 @@ Cell* Cell::of(const c10::StorageImpl* storage) {
   if (auto* cell = dynamic_cast<Cell*>(const_cast<c10::StorageImpl*>(storage))) return cell;
   // Legacy pickling wraps a storage's data pointer, which is its cell, in a storage of its own.
   std::lock_guard lock(trace_mutex());
-  for (Cell* cell = first_cell(); cell; cell = cell->next_)
+  for (Cell* cell = first_cell; cell; cell = cell->next_)
     if (cell == storage->data()) return cell;
   return nullptr;
 }
@@ -113,10 +121,12 @@ Cell& Cell::of(const at::TensorBase& t) {
   return *cell;
 }
 
-Cell* Cell::first() { return first_cell(); }
+Cell* Cell::first() { return first_cell; }
 
 void Cell::set_content(Value v) {
   if (content_ && !pending()) origin_ = content_.node.get();
+  unlink();
+  link();
   content_ = std::move(v);
   last_ = {};
   failure_.clear();
@@ -124,11 +134,14 @@ void Cell::set_content(Value v) {
   graph_ = !pending() ? nullptr : recording_body() ? body_of_thread() : capture_of_thread();
 }
 void Cell::forget() {
-  set_content({});
+  content_ = last_ = {};
+  origin_ = nullptr;
+  graph_ = nullptr;
+  failure_.clear();
   forgotten_ = true;
 }
 void Cell::forget(const void* graph) {
-  for (Cell* cell = first_cell(); cell; cell = cell->next_)
+  for (Cell* cell = first_cell; cell; cell = cell->next_)
     if (cell->graph_ == graph) cell->forget();
 }
 void Cell::check_not_forgotten() const {
@@ -180,6 +193,34 @@ static bool is_weight(const at::Tensor& t, const Cell& cell) { return cell.conte
 // A backward runs without gradients of its own, but of weights that are about to change.
 static bool trains() { return at::GradMode::is_enabled() || torch::autograd::get_current_graph_task_id() >= 0; }
 
+// The number that all elements of a pending value are, if it was made so.
+static std::optional<at::Scalar> number_everywhere(const Value& v) {
+  const Node& n = *v.node;
+  if (&n.op() == &op::zero) return 0;
+  if (&n.op() == &builtin::permute || &n.op() == &builtin::reshape) return number_everywhere(n.operands()[0]);
+  if (&n.op() == &builtin::scalar && v.type().dtype == at::kDouble) return c10::bit_cast<double>(n.number_bits());
+  if (&n.op() != &builtin::constant && &n.op() != &op::fill_Scalar) return std::nullopt;
+  return std::visit(
+      [&](const auto& number) -> std::optional<at::Scalar> {
+        using T = std::decay_t<decltype(number)>;
+        if constexpr (std::is_same_v<T, ScalarOperand>) return number_everywhere(n.operands()[number.operand]);
+        else if constexpr (std::is_constructible_v<at::Scalar, T>) return at::Scalar(number);
+        else return std::nullopt;
+      },
+      n.attributes()[0]);
+}
+
+// A new state of an optimizer gets bytes now, as it has them in every later step.
+static void give_bytes_to_new_state(Cell& cell) {
+  if (!in_optimizer_step() || trains() || capturing() || recording_body() || !cell.pending()) return;
+  auto number = number_everywhere(cell.content());
+  if (!number) return;
+  const TensorType& type = cell.content().type();
+  auto buffer = Buffer::allocate(cell.nbytes());
+  at::from_blob(buffer->data(), type.sizes, at::TensorOptions().dtype(type.dtype)).fill_(*number);
+  cell.set_content({NodeFactory::input(std::move(buffer), type), 0});
+}
+
 static Value behind_barrier(Value v) {
   TensorType type = v.type();
   return make_value(builtin::barrier, {std::move(v)}, {}, std::move(type));
@@ -191,6 +232,7 @@ Value read(const at::Tensor& t) {
   auto sizes = t.sizes(), strides = t.strides();
   const bool weight = is_weight(t, cell);
   if (weight) cell.content().node->set_weight(!trains());
+  give_bytes_to_new_state(cell);
   bool fenced = recomputing() && !recording_body() && cell.content() && !cell.content().node->recomputed() && !weight;
   if (!fenced && cell.last_ && t.storage_offset() == 0 && cell.last_.type().dtype == t.scalar_type() && sizes == at::IntArrayRef(cell.last_sizes_) &&
       strides == at::IntArrayRef(cell.last_strides_))

@@ -46,7 +46,7 @@ class Cell final : public c10::StorageImpl {
   const Node* origin() const { return origin_; }
   /// What was pending has been computed: it is this leaf's bytes.
   void materialise(NodePtr leaf);
-  /// All live cells, for the trace.
+  /// All live cells, for the trace, in the order in which they were last written: what is made of them is the same program whenever the same is recorded.
   static Cell* first();
   Cell* next() const { return next_; }
 
@@ -60,6 +60,8 @@ class Cell final : public c10::StorageImpl {
   bool forgotten_ = false;
   const Node* origin_ = nullptr;  // alive as long as the pending value refers to it; compared only
   Cell *previous_ = nullptr, *next_ = nullptr;
+  void link();
+  void unlink();
   friend Value read(const at::Tensor& t);
   friend void write(const at::Tensor& t, Value v);
 };
@@ -80,6 +82,8 @@ BufferPtr bytes(Cell& cell);
 /// The cell's content becomes this buffer (bytes of the whole storage).
 void replace_bytes(Cell& cell, BufferPtr buffer, at::ScalarType dtype);
 
+/// Dimensions ordered by stride, outermost first: the storage order of a dense, permuted tensor; none if it is not dense. The same for all strides of single elements.
+std::optional<std::vector<int64_t>> storage_order(at::IntArrayRef sizes, at::IntArrayRef strides);
 /// `v` in another dtype, or broadcast to `sizes` by PyTorch's rules.
 Value converted(Value v, at::ScalarType dtype);
 Value expanded(Value v, at::IntArrayRef sizes);

@@ -55,6 +55,7 @@ constexpr int kLeastRuns = 16, kMostRuns = 1 << 20;  // after so many runs
 struct Trace {
   size_t recorded = 0;          // results since the last execution
   int step_depth = 0;
+  bool optimizing = false;      // within an optimizer's step
   int backwards = 0;            // ended since the last execution
   std::vector<int> graph_tasks; // running; nested ones (checkpointing) too
   int holders = 0;              // see hold_buffers
@@ -662,8 +663,14 @@ void note_recorded() {
   });
 }
 
-void window_end() {
+void begin_optimizer_step() {
   std::lock_guard lock(trace_mutex());
+  state().optimizing = true;
+}
+bool in_optimizer_step() { return state().optimizing; }
+void end_optimizer_step() {
+  std::lock_guard lock(trace_mutex());
+  state().optimizing = false;
   if (state().step_depth == 0) sync();
 }
 void begin_step() {

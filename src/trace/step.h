@@ -41,8 +41,11 @@ void run_for(Cell& cell);
 /// The bytes of a value by a program of its own; nothing else runs, and whatever holds the value holds it as before.
 BufferPtr computed(Value value);
 
-/// An optimizer step has ended: what is pending runs now, so that every step of a loop is the same program.
-void window_end();
+/// An optimizer's step begins. Zeros that it reads are its states, new ones: they get bytes, as they have in every later step, so that all steps are one program.
+void begin_optimizer_step();
+bool in_optimizer_step();
+/// It has ended: what is pending runs now, so that every step of a loop is the same program.
+void end_optimizer_step();
 
 /// Within begin and end of a step only reads execute; its end executes everything.
 void begin_step();

@@ -59,7 +59,7 @@ TEST_F(Step, AnOptimizersNumberIsAnInputAtOnce) {
   for (int i = 1; i <= 5; ++i) {
     x.add_(g, -0.25 * i);
     sum -= 0.25 * i;
-    window_end();
+    end_optimizer_step();
   }
   EXPECT_EQ(compiled(), 1);
   EXPECT_TRUE(at::equal(x.cpu(), at::full({13}, float(sum))));
@@ -82,7 +82,7 @@ TEST_F(Step, AScopeJoinsUntilItsEnd) {
   at::Tensor x = at::ones({3}).to(kDevice);
   begin_step();
   x.add_(1);
-  window_end();
+  end_optimizer_step();
   EXPECT_EQ(executed(), 0);
   end_step();
   EXPECT_EQ(executed(), 1);

@@ -132,6 +132,34 @@ def test_changing_learning_rate_does_not_recompile(optimizer):
     assert compiles[-1] == compiles[2]
 
 
+@pytest.mark.parametrize(
+    "name, options", [("AdamW", {}), ("AdamW", {"fused": True}), ("Adam", {"amsgrad": True}), ("RMSprop", {"centered": True, "momentum": 0.9}), ("Adadelta", {}), ("Adagrad", {"initial_accumulator_value": 0.1}), ("Rprop", {})],
+    ids=str,
+)
+def test_the_first_step_is_the_program_of_all_steps(name, options):
+    """New states are bytes in it, as old ones are later."""
+    model, batch = mlp()
+    # In the order of memory in which weights of convolutions have their channels last, too.
+    model = torch.nn.Sequential(torch.nn.Unflatten(1, (1, 4, 5)), torch.nn.Conv2d(1, 4, 3), torch.nn.Conv2d(4, 1, 3, padding=2), torch.nn.Flatten(), model).to(memory_format=torch.channels_last)
+    twin, batch = copy.deepcopy(model), batch()
+
+    def steps(model, device):
+        data = {k: v.to(device) for k, v in batch.items()}
+        model.to(device)
+        optimizer = getattr(torch.optim, name)(model.parameters(), lr=1e-3, **options)
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss_of(model, data).backward()
+            optimizer.step()
+
+    torch_cresset.reset_counters()
+    steps(twin, "cresset")
+    assert torch_cresset.counters()["cresset.execute"] == 3 and torch_cresset.counters()["cresset.cache_hit"] >= 2
+    steps(model, "cpu")
+    for ours, expected in zip(twin.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(ours.detach().cpu(), expected, rtol=2e-5, atol=1e-5)
+
+
 def test_inference_equals_eager():
     model, batch = bert()
     model.eval()

@@ -1,5 +1,5 @@
 // Transcendental functions and conversions as vector code: a JIT without them calls libm once for each lane, which costs five times as much.
-// f32; of f64 exponentials, logarithms, tanh and remainders. The rest of f64 and rare functions go to libm.
+// f32; of f64 all but powers (those of 2 apart) and cube roots. What has no vector code, and arguments far out, are calls of libm.
 // The errors are those of machines that multiply and add at once; without FMA each step of a polynomial is rounded twice, which adds up to 2 ULP.
 #pragma once
 
