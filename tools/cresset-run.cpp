@@ -89,7 +89,8 @@ llvm::Expected<mlir::func::FuncOp> entry(mlir::ModuleOp module) {
   if (!main) return llvm::createStringError("the module has no function @" + function);
   for (mlir::Type type : llvm::concat<const mlir::Type>(main.getArgumentTypes(), main.getResultTypes())) {
     auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape()) return llvm::createStringError("@" + function + " must take and return tensors of static shapes");
+    if (!tensor || !tensor.hasStaticShape() || !mlir::stablehlo::is_countable(tensor))
+      return llvm::createStringError("@" + function + " must take and return tensors of static shapes, of at most 64 bits an element and 2^58 elements");
   }
   return main;
 }

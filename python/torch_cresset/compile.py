@@ -25,6 +25,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 from . import _C, direct, first_calls, operators
 from .programs import Programs, listed
 from .recorder import _DEVICE, _NotLowered, _Recorder, recording
+from .training import apart
 
 _log = logging.getLogger(__name__)
 
@@ -91,23 +92,25 @@ def _split(module, not_lowered):
     return parts
 
 
-def _results_on_cpu(module):
-    """Of a graph with inputs on the device, the numbers of the results that are to be on the CPU."""
+def _results_elsewhere(module):
+    """The results that are to be elsewhere than the graph's inputs, by number and device."""
     def place(node):
         value = node.meta.get("val") if isinstance(node, torch.fx.Node) else None
         return value.device.type if isinstance(value, torch.Tensor) else None
 
     places = {place(node) for node in module.graph.nodes if node.op == "placeholder"}
     results = listed(next(node for node in module.graph.nodes if node.op == "output").args[0])
-    return [i for i, node in enumerate(results) if place(node) == "cpu"] if _DEVICE.type in places else []
+    home = _DEVICE.type if _DEVICE.type in places else "cpu"
+    return [(i, place(node)) for i, node in enumerate(results) if place(node) not in (None, home)]
 
 
 class Graph:
     """A functional graph, as AOTAutograd's are. Called with a list of inputs of any sizes, it runs as one program, or in pieces around operators that can't be part of one."""
 
-    def __init__(self, module):
-        self.module, self.programs = module, Programs()
-        self.on_cpu = _results_on_cpu(module)
+    def __init__(self, module, apart=False):
+        """`apart`: results share no memory, as gradients."""
+        self.module, self.apart, self.programs = module, apart, Programs()
+        self.elsewhere = _results_elsewhere(module)
         self.not_lowered = set()
         self.parts = None
         self._boxed_call = True  # AOTAutograd hands over a list
@@ -118,13 +121,13 @@ class Graph:
             results = [v.to(_DEVICE) if isinstance(v, torch.Tensor) else v for v in listed(_Recorder(self.module).run(*stand_ins))]  # the token that orders effects is the CPU's
             tensors = [v for v in stand_ins if isinstance(v, torch.Tensor)]
             outputs = [v for v in results if isinstance(v, torch.Tensor)]
-            program = _C.captured_program(tensors, outputs)
+            program = _C.captured_program(tensors, apart(outputs, tensors) if self.apart else outputs)
         self.programs.add(inputs, program, results)
 
     def __call__(self, inputs):
         results = self.run(inputs)
-        for i in self.on_cpu:
-            results[i] = results[i].cpu()
+        for i, device in self.elsewhere:
+            results[i] = results[i].to(device)
         return results
 
     def run(self, inputs):
@@ -144,6 +147,10 @@ class Graph:
 
 def _compile(module, inputs):
     return Graph(module)
+
+
+def _compile_backward(module, inputs):
+    return Graph(module, apart=True)
 
 
 _DECOMPOSED = (torch._C.DispatchKey.Autograd, torch._C.DispatchKey.CompositeImplicitAutograd)
@@ -211,7 +218,7 @@ def _partition(joint, inputs, **options):
 
 def _through_aot_autograd(module, inputs):
     with operators.whole(), _whole():
-        return aot_autograd(fw_compiler=_compile, bw_compiler=_compile, partition_fn=_partition)(module, inputs)
+        return aot_autograd(fw_compiler=_compile, bw_compiler=_compile_backward, partition_fn=_partition)(module, inputs)
 
 
 def _hint(value):
@@ -245,18 +252,18 @@ class _Direct(SerializableCallable):
     def __call__(self, *inputs):
         if self.held:
             inputs = (*self.held(), *inputs)
-        if self.otherwise is not None:
-            return self.otherwise(*inputs)
         results = self.programs.run(inputs)
         if results is not None:
             return results
-        try:
-            self.record(inputs)
-        except Exception as error:  # of these sizes
-            _say_why(error)
-            self.otherwise = _through_aot_autograd(torch.fx.GraphModule({}, self.graph), list(inputs))
-            return self.otherwise(*inputs)
-        return self.programs.run(inputs)
+        if self.otherwise is None:
+            try:
+                self.record(inputs)
+                return self.programs.run(inputs)
+            except Exception as error:  # of these sizes
+                _say_why(error)
+                # With guards of its own: AOTAutograd looks at sizes, and at which inputs share memory.
+                self.otherwise = torch.compile(torch.fx.GraphModule({}, self.graph), backend=_through_aot_autograd)
+        return self.otherwise(*inputs)
 
 
 class _Artifact(BackendCacheArtifact):

@@ -30,12 +30,17 @@ _library.define("composite_backward(str key, str attributes, bool[] wanted, Tens
 _registry = {}  # key → _Definition; a redefinition gets a new key, so that what was traced before keeps its meaning
 
 
+def _structure_key(attributes, inputs):
+    """What the number and the structure of a function's results may depend on."""
+    return attributes, tuple([t if t is None else (t.dim(), t.dtype) for t in inputs])
+
+
 class _Definition:
     """One version of one function."""
 
     def __init__(self, name, version, function):
         self.name, self.version, self.function, self.gradient = name, version, function, None
-        self.results = {}  # attributes → pytree of the results, None for those that are no tensors
+        self.results = {}  # _structure_key() → pytree of the results, None for those that are no tensors
         self.recorded = {}  # signature → _C.Composite
         self.without = {}  # signature → which inputs get no gradient
         self.plans = {}  # arguments but for their tensors → _Plan
@@ -47,7 +52,7 @@ class _Definition:
         for value in flat:
             if value is not None and not isinstance(value, torch.Tensor):
                 raise TypeError(f"composite {self.name}: a result is {type(value).__name__}; results are tensors, None, or tuples, lists and dicts of them")
-        self.results[attributes] = ([value is None for value in flat], spec)
+        self.results[_structure_key(attributes, inputs)] = ([value is None for value in flat], spec)
         return [value for value in flat if value is not None]
 
     def run_backward(self, attributes, wanted, gradients, inputs, differentiable=False):
@@ -96,7 +101,7 @@ class _Definition:
 
     def recorded_for(self, wanted, attributes, inputs, run):
         """Of these tensors' shapes: the body is recorded when they are first seen. `wanted`: of the gradient, which inputs' are its results."""
-        signature = (wanted, attributes, tuple(None if t is None else (t.dtype, t.shape, t.stride()) for t in inputs))
+        signature = (wanted, attributes, torch.get_default_dtype(), tuple(None if t is None else (t.dtype, t.shape, t.stride()) for t in inputs))
         composite = self.recorded.get(signature)
         if composite is None:
             placeholders = _C.begin_body(inputs)
@@ -347,9 +352,9 @@ _PLAIN = (type(None), bool, int, float, str, torch.dtype)
 
 
 def _planned(key, flat, spec):
-    """A loop calls again and again with other tensors; types are told apart, as 1, 1.0 and True are equal."""
+    """A loop calls again and again with other tensors; types are told apart, as 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
     plans = _registry[key].plans
-    known = tuple(_Operand if isinstance(v, torch.Tensor) else (type(v), v) for v in flat), spec, tuple(torch.is_autocast_enabled(d) and torch.get_autocast_dtype(d) for d in _DEVICES)
+    known = tuple(_Operand if isinstance(v, torch.Tensor) else (type(v), v.hex() if type(v) is float else v) for v in flat), spec, tuple(torch.is_autocast_enabled(d) and torch.get_autocast_dtype(d) for d in _DEVICES)
     repeats = all(isinstance(v, (torch.Tensor, *_PLAIN)) for v in flat)
     plan = plans.get(known) if repeats else None
     if plan is None:
@@ -373,7 +378,7 @@ def _call(key, *args, **kwargs):
     operands = [None if place is None else tensors[place] for place in places]
     results = repeated(operands) if repeated and all(type(t) in _ORDINARY for t in tensors) else None
     results = iter(_Call.apply(key, attributes, *operands) if results is None else results)
-    absent, structure = definition.results[attributes]
+    absent, structure = definition.results[_structure_key(attributes, operands)]
     return [None if a else next(results) for a in absent], structure
 
 

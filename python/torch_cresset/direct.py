@@ -56,14 +56,16 @@ def check(graph, inputs):
     tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
     if any(type(t) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or t.layout != torch.strided or t.is_quantized for t in tensors):
         raise Unusual("an input is no plain tensor")
-    trains = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+    trains, home = torch.is_grad_enabled() and any(t.requires_grad for t in tensors), home_of(inputs)
     for node in graph.nodes:
         if node.op in ("call_module", "get_attr"):
             raise Unusual(f"{node.op} {node.target}")
+        if home == "cpu" and any(isinstance(v, (torch.device, str)) and str(v).partition(":")[0] == _DEVICE.type for v in [*node.args, *node.kwargs.values()]):
+            raise Unusual(f"call of {node.target} on the device, of what is on the CPU")
         if node.op != "call_function":
             continue
-        name, home = getattr(node.target, "__name__", ""), getattr(node.target, "__module__", None) or ""
-        if isinstance(node.target, torch._ops.HigherOrderOperator) or "functorch" in home or name in _STATEFUL:
+        name, module = getattr(node.target, "__name__", ""), getattr(node.target, "__module__", None) or ""
+        if isinstance(node.target, torch._ops.HigherOrderOperator) or "functorch" in module or name in _STATEFUL:
             raise Unusual(f"call of {node.target}")
         if name == "_set_grad_enabled" and node.args[0] and not trains and any(t.requires_grad for t in tensors):
             raise Unusual("gradients are switched on within it")

@@ -1,5 +1,6 @@
 """Exported programs as functions of native code: what Dynamo guards in every call, torch.export has settled ahead."""
 
+import collections
 import logging
 import operator
 
@@ -35,15 +36,16 @@ class Executable:
         # Nothing has to be taken apart, as of most models: how many arguments, and the names of the others.
         self._is_flat = all(child.is_leaf() for child in arguments.children() + named.children())
         self._count, self._names = arguments.num_children, named.context
-        self._programs = Programs()
+        self._programs = collections.defaultdict(Programs)  # by the autocast that they were recorded under
         self._recorder = direct.Recorder(self._graph, False, [True] * len(self._weights) + [False] * len(self._user_inputs))
         self._in_pieces = None  # what runs sizes that can't be recorded as a whole
 
     def __call__(self, *args, **kwargs):
         inputs = [*self._weights, *self._flattened(args, kwargs)]
-        results = self._programs.run(inputs)
+        programs = self._programs[torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu")]
+        results = programs.run(inputs)
         if results is None:
-            results = self._first_call(args, kwargs, inputs)
+            results = self._first_call(programs, args, kwargs, inputs)
         return pytree.tree_unflatten(results, self._out_spec)
 
     def _flattened(self, args, kwargs):
@@ -60,7 +62,7 @@ class Executable:
             _check_type(export_utils.get_keystr(path), value, node.meta.get("val"))
         return arguments
 
-    def _first_call(self, args, kwargs, inputs):
+    def _first_call(self, programs, args, kwargs, inputs):
         """Of arguments of these sizes."""
         arguments = self._checked(args, kwargs)
         export_utils._check_input_constraints_for_graph(self._user_inputs, arguments, self._program.range_constraints)
@@ -70,8 +72,8 @@ class Executable:
                     direct.check(self._graph, inputs)
                     if direct.home_of(inputs) != "cpu":
                         raise direct.Unusual("inputs on the device")
-                    self._programs.add(inputs, *self._recorder.record(inputs))
-                    return self._programs.run(inputs)
+                    programs.add(inputs, *self._recorder.record(inputs))
+                    return programs.run(inputs)
                 except Exception as error:  # whatever it is: the pieces raise what is the user's
                     _C.count("cresset.in_pieces")
                     _log.debug("runs in pieces: %s", error)

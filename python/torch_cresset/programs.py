@@ -48,4 +48,7 @@ class Programs:
         if sizes == _MANY_SIZES:
             warnings.warn(f"cresset: a graph has come with {sizes} sizes of its inputs, each of which is recorded anew, run by PyTorch's own kernels or compiled; fewer are faster: pad them, as to multiples of 64, or generate with cache_implementation=\"static\"")
         if sizes > _MOST_SIZES:
-            self._all.pop(next(iter(self._all)))
+            oldest = next(iter(self._all))
+            del self._all[oldest][0]
+            if not self._all[oldest]:
+                del self._all[oldest]

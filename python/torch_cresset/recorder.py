@@ -20,9 +20,11 @@ def recording(calls_kernels=True):
     generator = torch.cresset.default_generators[0]
     state = generator.get_state()
     _C.begin_capture(calls_kernels)
+    hooks = torch._C._autograd._saved_tensors_hooks_set_tracing(True)  # the caller's, as a checkpoint's, are not for what is recorded
     try:
         yield
     finally:
+        torch._C._autograd._saved_tensors_hooks_set_tracing(hooks)
         texts = _C.abort_capture()
         generator.set_state(state)
         for text in texts:

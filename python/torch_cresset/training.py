@@ -73,7 +73,7 @@ class Training:
             inputs, tangents = stand_ins[:len(tensors)], stand_ins[len(tensors):]
             outputs = [t for t, d in zip(self.again(inputs), self.differentiable) if d]
             found = torch.autograd.grad(outputs, [t for t in inputs if t.requires_grad], tangents, allow_unused=True, create_graph=True)
-            return _apart([g for g in found if g is not None], stand_ins)
+            return apart([g for g in found if g is not None], stand_ins)
 
         with torch.autocast("cpu", enabled=False), recording():  # the forward was not under it
             stand_ins = [_C.wrap(t.detach()).requires_grad_(t.requires_grad) for t in (*tensors, *tangents)]
@@ -85,13 +85,13 @@ def storages(tensors):
     return {t.untyped_storage()._cdata for t in tensors}
 
 
-def _apart(results, inputs):
+def apart(results, inputs):
     """Results that share no memory with an input or with each other."""
-    seen, apart = storages(inputs), []
+    seen, found = storages(inputs), []
     for t in results:
-        apart.append(t.clone() if storages([t]) & seen else t)
+        found.append(t.clone() if storages([t]) & seen else t)
         seen |= storages([t])
-    return apart
+    return found
 
 
 def with_gradients(again, inputs, outputs, keeps=False):
@@ -101,7 +101,8 @@ def with_gradients(again, inputs, outputs, keeps=False):
     found = iter(torch.autograd.grad(roots, [t for t in inputs if t.requires_grad], tangents, allow_unused=True))
     gradients = [next(found) if t.requires_grad else None for t in inputs]
     sources = _sources(roots, inputs, gradients)
-    gradients = [g for g in gradients if g is not None]
+    # Each of its own memory: autograd makes them leaves' .grad, which are then written to in place.
+    gradients = apart([g for g in gradients if g is not None], [*inputs, *tangents])
     inputs, outputs = [t.detach() for t in inputs], [t.detach() for t in outputs]
     saved, saved_stand_ins, used = _C.partition(inputs, outputs, tangents, gradients)
     forward = _C.captured_program(inputs, outputs, saved)

@@ -295,7 +295,7 @@ class KernelMaker {
       auto family = begun.find(f.kernel.name);
       (family == begun.end() ? kernels_[f.kernel.name] : family->second->code) = *native;
     }
-    for (Member& m : members_) kernels_[m.emitted.kernel.name] = share_kernel(m.emitted.kernel, *m.family.code, m.family.arguments(m.numbers.values()));
+    for (Member& m : members_) kernels_[m.emitted.kernel.name] = share_kernel(m.emitted.kernel, m.family.code, m.family.arguments(m.numbers.values()));
     return std::move(kernels_);
   }
 
@@ -391,10 +391,38 @@ LogicalResult choose_kernels(ModuleOp module, ForeignKernels& foreign, composite
   });
 }
 
+// Whether kernels can compute with the element type.
+bool has_code(Type t) { return t.isBF16() || t.isF16() || t.isF32() || t.isF64() || (isa<IntegerType>(t) && llvm::is_contained({1, 8, 16, 32, 64}, t.getIntOrFloatBitWidth())); }
+
+LogicalResult check_signature(func::FuncOp main) {
+  for (Type t : llvm::concat<const Type>(main.getArgumentTypes(), main.getResultTypes()))
+    if (auto tensor = dyn_cast<RankedTensorType>(t); !tensor || !tensor.hasStaticShape() || !is_countable(tensor))
+      return main.emitOpError("can't be compiled: it takes or returns ") << t;
+  return success();
+}
+
+// That kernels know what is computed; registered ones may know other types.
+LogicalResult check_operations(func::FuncOp main, const ForeignKernels& foreign) {
+  auto result = main.walk([&](Operation* op) {
+    if (isa<func::CallOp>(op)) return op->emitOpError("can't be compiled: the function has no body"), WalkResult::interrupt();  // all others are inlined
+    if (op == main || isa<ConstantOp>(op) || op->hasTrait<OpTrait::IsTerminator>() || foreign.contains(op)) return WalkResult::advance();
+    for (Type t : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+      if (!has_code(getElementTypeOrSelf(t))) return op->emitOpError("is not supported by the CPU compiler: type ") << t, WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+void mark_shared_products(func::FuncOp main) {
+  main.walk([](MulOp op) {
+    if (isa<FloatType>(getElementTypeOrSelf(op.getType())) && !op->use_empty() && !op->hasOneUse()) op->setAttr(kShared, UnitAttr::get(op->getContext()));
+  });
+}
+
 // Composites to kernels or their decomposition, the rest simplified, all of it shared out among kernels.
 llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, const Target& target, const CompileOptions& options, CompileRegion compile_region, ForeignKernels& foreign, composite::Report& report, ProgramStats& stats) {
   auto broken = [&] { return llvm::createStringError("the module can't be compiled"); };
-  if (failed(choose_kernels(module, foreign, report))) return broken();
+  if (failed(check_signature(main)) || failed(choose_kernels(module, foreign, report))) return broken();
   compile_control_flow(module, main, compile_region, foreign, report, stats);
   SmallVector<CompositeOp> ours;
   main.walk([&](CompositeOp op) {
@@ -403,6 +431,8 @@ llvm::Expected<std::vector<Fusion>> divide(ModuleOp module, func::FuncOp main, c
   for (CompositeOp op : ours) split_attention_gradient(op), write_results_in_order(share_heads(op));
   simplify(module, target.tiles);
   settle_returned_values(main);
+  if (failed(check_operations(main, foreign))) return broken();
+  mark_shared_products(main);
   auto fusions = fuse(main, [&](Operation* op) { return foreign.contains(op); });
   if (failed(fusions)) return broken();
   if (options.excess_precision) skip_roundings(main, *fusions);
@@ -570,6 +600,7 @@ llvm::Expected<std::unique_ptr<Program>> compile(ModuleOp module, const CompileO
     };
     // Only where weights are quantised zeros are assumed.
     bool may_assume = !main->hasAttr(kAssumesNothing) && !arguments([&](unsigned i) { return isa<RankedTensorType>(main.getArgumentTypes()[i]) && is_byte(element(main.getArgument(i))); }).empty();
+    if (!may_assume) main->setAttr(kAssumesNothing, UnitAttr::get(main.getContext()));
     OwningOpRef<ModuleOp> original = may_assume ? module.clone() : OwningOpRef<ModuleOp>();
     auto program = compile_main(module, main, options);
     auto zeros = arguments([&](unsigned i) { return main.getArgAttr(i, kAssumedZero) != nullptr; });

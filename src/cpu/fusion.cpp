@@ -628,7 +628,7 @@ bool tells_apart(Operation* op, int64_t first) {
 static bool moves_others(Operation* op, int64_t first) {
   auto shape = shaped(op->getResult(0)).getShape();
   const auto last = llvm::seq<int64_t>(first, int64_t(shape.size()));
-  if (auto slice = dyn_cast<SliceOp>(op)) return slice.getStrides()[first] == 1 && shape.drop_front(first + 1) == shaped(slice.getOperand()).getShape().drop_front(first + 1);
+  if (auto slice = dyn_cast<SliceOp>(op)) return llvm::all_of(slice.getStrides().drop_front(first), [](int64_t step) { return step == 1; }) && shape.drop_front(first + 1) == shaped(slice.getOperand()).getShape().drop_front(first + 1);
   if (auto pad = dyn_cast<PadOp>(op)) return llvm::all_of(last, [&](int64_t d) { return !pad.getEdgePaddingLow()[d] && !pad.getEdgePaddingHigh()[d] && !pad.getInteriorPadding()[d]; });
   if (auto reverse = dyn_cast<ReverseOp>(op)) return llvm::all_of(reverse.getDimensions(), [&](int64_t d) { return d < first; });
   if (auto transpose = dyn_cast<TransposeOp>(op)) return llvm::all_of(last, [&](int64_t d) { return transpose.getPermutation()[d] == d; });
@@ -680,7 +680,8 @@ std::optional<SmallVector<int64_t>> constant_starts(DynamicUpdateSliceOp op) {
   for (auto [start, whole, part] : llvm::zip(op.getStartIndices(), shaped(op).getShape(), shaped(op.getUpdate()).getShape())) {
     llvm::APInt first;
     if (!matchPattern(start, m_ConstantInt(&first))) return std::nullopt;
-    starts.push_back(std::clamp<int64_t>(first.getSExtValue(), 0, whole - part));
+    int64_t at = is_unsigned(element(start)) ? int64_t(first.getLimitedValue(std::numeric_limits<int64_t>::max())) : first.getSExtValue();
+    starts.push_back(std::clamp<int64_t>(at, 0, whole - part));
   }
   return starts;
 }

@@ -191,7 +191,7 @@ void NativeProgram::run(const Launch& launch, int64_t done) {
   if (launch.foreign) return launch.foreign->run(&table_[launch.first]);
   if (launch.copied_bytes && table_[launch.from] != table_[launch.to]) copy(table_[launch.from], table_[launch.to], launch.copied_bytes);
   if (launch.grain && are_together()) return parallel_for(launch.entry, &table_[launch.first], done, launch.tasks, launch.grain, launch.scratch_bytes);
-  run_alone(launch.entry, &table_[launch.first], 0, launch.tasks, launch.scratch_bytes);
+  run_alone(launch.entry, &table_[launch.first], done, launch.tasks, launch.scratch_bytes);  // a second time tasks might read their own results
 }
 
 // Works on the program's own table: what a launch reads and writes is entered before its first task.

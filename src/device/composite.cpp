@@ -29,7 +29,7 @@ namespace {
 std::string signature_of(const std::string& mask, const Tensors& inputs, const Attributes& attributes) {
   std::ostringstream out;
   out.precision(17);
-  out << mask;
+  out << mask << '|' << c10::get_default_dtype_as_scalartype();
   for (const at::Tensor& t : inputs) {
     if (t.defined()) out << '|' << t.scalar_type() << t.sizes() << t.strides();
     else out << "|-";

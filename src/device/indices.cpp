@@ -57,7 +57,7 @@ void check_indices(const trace::Operator& op, const at::Tensor& indices, int64_t
     return trace::check_argument(trace::read(indices), [&op, low, high, failure, allowed](const at::Tensor& t) { check_indices(op, t, low, high, failure, allowed); });
   bool index_error = failure == IndexFailure::IndexError;
   if (!is_known(indices))
-    return trace::check_later(trace::read(indices), low, high, allowed, c10::str("index out of range in ", op.name, ": an index lies outside [", low, ", ", high, ")"), index_error);
+    return trace::check_later(indices, low, high, allowed, c10::str("index out of range in ", op.name, ": an index lies outside [", low, ", ", high, ")"), index_error);
   auto values = known(indices).contiguous();
   int64_t wrong = low;
   bool inside = AT_DISPATCH_INTEGRAL_TYPES(indices.scalar_type(), "check_indices", [&] {
@@ -92,7 +92,7 @@ void check_divisor(const trace::Operator& op, const at::Tensor& dividend, const 
   constexpr const char* text = "ZeroDivisionError";
   if (trace::recording_body() && divisor.is_privateuseone())
     return trace::check_argument(trace::read(divisor), [&op](const at::Tensor& t) { check_divisor(op, t, t); });
-  if (divisor.is_privateuseone() && !is_known(divisor)) return trace::check_later(trace::read(divisor.ne(0).to(at::kLong)), 1, 2, std::nullopt, text, false);
+  if (divisor.is_privateuseone() && !is_known(divisor)) return trace::check_later(divisor.ne(0).to(at::kLong), 1, 2, std::nullopt, text, false);
   TORCH_CHECK((divisor.is_privateuseone() ? known(divisor) : divisor).all().item<bool>(), text);
 }
 
@@ -117,7 +117,7 @@ void check_true(const at::Tensor& condition, std::string_view message) {
   std::string text(message.empty() ? "Assertion is failed" : message);
   TORCH_CHECK(condition.numel() == 1, "_assert_async: expected a tensor of one element, but its shape is ", condition.sizes());
   if (trace::recording_body()) return trace::check_argument(trace::read(condition), [text](const at::Tensor& t) { check_true(t, text); });
-  if (!is_known(condition)) return trace::check_later(trace::read(condition.ne(0).to(at::kLong)), 1, 2, std::nullopt, text, false);
+  if (!is_known(condition)) return trace::check_later(condition.ne(0).to(at::kLong), 1, 2, std::nullopt, text, false);
   TORCH_CHECK(known(condition).is_nonzero(), text);
 }
 

@@ -16,7 +16,7 @@ using MaybeTensor = std::optional<at::Tensor>;
 trace::Value rate_of(double lr) { return {trace::NodeFactory::scalar(c10::bit_cast<uint64_t>(lr), at::kDouble), 0}; }
 trace::Value rate_of(const at::Tensor& lr) {
   if (lr.device().is_cpu()) return rate_of(lr.item<double>());
-  return trace::expanded(trace::read(lr), {});
+  return trace::read(lr.dim() ? lr.reshape({}) : lr);
 }
 
 // The tensor that a parameter has in this list, if the list is in use.
@@ -26,6 +26,7 @@ template <class Rate>
 void adam(const trace::Operator& op, at::TensorList self, at::TensorList grads, at::TensorList exp_avgs, at::TensorList exp_avg_sqs, at::TensorList max_exp_avg_sqs,
           at::TensorList state_steps, const Rate& lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
           const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+  trace::HeldBuffers held;  // of the rate
   trace::Value rate = rate_of(lr);
   bool scaled = grad_scale && grad_scale->defined();
   for (size_t i = 0; i < self.size(); ++i) {
@@ -64,6 +65,7 @@ void fused_adam(at::TensorList self, at::TensorList grads, at::TensorList exp_av
 template <class Rate>
 void fused_sgd(at::TensorList self, at::TensorList grads, at::TensorList buffers, double weight_decay, double momentum, Rate lr, double dampening, bool nesterov,
                bool maximize, bool is_first_step, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+  trace::HeldBuffers held;  // of the rate
   trace::Value rate = rate_of(lr);
   bool scaled = grad_scale && grad_scale->defined(), moves = momentum != 0;
   for (size_t i = 0; i < self.size(); ++i) {
@@ -90,6 +92,7 @@ void fused_sgd(at::TensorList self, at::TensorList grads, at::TensorList buffers
 template <class Rate>
 void fused_adagrad(at::TensorList self, at::TensorList grads, at::TensorList state_sums, at::TensorList state_steps, Rate lr, double lr_decay, double weight_decay, double eps, bool maximize,
                    const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
+  trace::HeldBuffers held;  // of the rate
   trace::Value rate = rate_of(lr);
   bool scaled = grad_scale && grad_scale->defined();
   for (size_t i = 0; i < self.size(); ++i) {

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
+#include "device/indices.h"
 #include "trace/capture.h"
 
 namespace cresset {
@@ -45,13 +46,18 @@ at::Tensor& randperm_out(int64_t n, MaybeGenerator generator, at::Tensor& out) {
   return out.resize_({n}).copy_(at::empty({n}, out.options().dtype(at::kLong)).random_(generator).argsort());
 }
 
+// With a standard deviation of 0 and more, as eager checks it.
+const at::Tensor& checked(const at::Tensor& std) {
+  device::check_true(std.ge(0).all(), "normal expects all elements of std >= 0.0");
+  return std;
+}
 at::Tensor normal_tensor_float(const at::Tensor& mean, double std, MaybeGenerator generator) { return at::empty_like(mean).normal_(0, std, generator).add_(mean); }
 at::Tensor normal_float_tensor(double mean, const at::Tensor& std, MaybeGenerator generator) {
-  return at::empty_like(std).normal_(0, 1, generator).mul_(std).add_(mean);
+  return at::empty_like(std).normal_(0, 1, generator).mul_(checked(std)).add_(mean);
 }
 at::Tensor normal_tensor_tensor(const at::Tensor& mean, const at::Tensor& std, MaybeGenerator generator) {
   auto sizes = at::infer_size(mean.sizes(), std.sizes());
-  return at::empty(sizes, mean.options()).normal_(0, 1, generator).mul_(std).add_(mean);
+  return at::empty(sizes, mean.options()).normal_(0, 1, generator).mul_(checked(std)).add_(mean);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

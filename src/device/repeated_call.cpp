@@ -17,6 +17,7 @@ namespace {
 
 void describe(CallKey& key, const MaybeTensors& tensors) {
   key.push_back(tensors.size());
+  key.push_back(uint64_t(c10::get_default_dtype_as_scalartype()));  // which integers become
   for (const auto& t : tensors) {
     if (!t) {
       key.push_back(~0ull);

@@ -268,12 +268,18 @@ Layouts stack(at::TensorList tensors, int64_t dim) {
   return {contiguous(sizes, at::native::result_type(tensors))};
 }
 
+// What a norm saves, as on the CPU: of the input's type, or in f32 where parameters have another one, as under autocast.
+static at::ScalarType saved_type(const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias) {
+  for (const auto& parameter : {weight, bias})
+    if (parameter && parameter->defined() && parameter->scalar_type() != input.scalar_type()) return statistics_type(input);
+  return input.scalar_type();
+}
 Layouts native_layer_norm(const at::Tensor& input, at::IntArrayRef normalized_shape, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                           double) {
   at::native::_check_layer_norm_inputs(input, normalized_shape, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()));
   at::DimVector outer(input.sizes());
   std::fill(outer.end() - normalized_shape.size(), outer.end(), 1);
-  auto statistic = contiguous(outer, input.scalar_type());
+  auto statistic = contiguous(outer, saved_type(input, weight, bias));
   return {contiguous(input.sizes(), input.scalar_type()), statistic, statistic};
 }
 Layouts native_group_norm(const at::Tensor& input, const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias, int64_t n, int64_t c, int64_t hxw,
@@ -284,7 +290,7 @@ Layouts native_group_norm(const at::Tensor& input, const std::optional<at::Tenso
   for (const auto& scale : {weight, bias})
     TORCH_CHECK(!scale || !scale->defined() || (scale->dim() == 1 && scale->numel() == c), "Expected weight and bias to be vectors of size equal to the number of channels in input, but got ",
                 scale ? scale->sizes() : at::IntArrayRef(), " and input of shape ", input.sizes());
-  auto statistic = contiguous({n, group}, input.scalar_type());
+  auto statistic = contiguous({n, group}, saved_type(input, weight, bias));
   return {contiguous(input.sizes(), input.scalar_type()), statistic, statistic};
 }
 Layouts native_layer_norm_backward(const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape, const at::Tensor&, const at::Tensor&,

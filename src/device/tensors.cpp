@@ -52,11 +52,16 @@ at::Tensor zero_tensor(at::IntArrayRef sizes, std::optional<at::ScalarType> dtyp
   return empty(sizes, dtype, layout, where, pinned, std::nullopt).zero_();
 }
 
+void grow_storage(const at::Tensor& t, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
+  size_t bytes = at::detail::computeStorageNbytes(sizes, strides, t.itemsize(), offset);
+  if (bytes > t.storage().nbytes()) trace::Cell::of(t).resize(bytes);
+}
 const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef sizes, std::optional<at::MemoryFormat> format) {
-  auto strides = c10::contiguous_strides(sizes);
-  size_t bytes = at::detail::computeStorageNbytes(sizes, strides, self.itemsize(), self.storage_offset());
-  if (bytes > self.storage().nbytes()) trace::Cell::of(self).resize(bytes);
-  self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  if (self.sizes() != sizes) {
+    auto strides = c10::contiguous_strides(sizes);
+    grow_storage(self, sizes, strides, self.storage_offset());
+    self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  }
   if (format && *format != at::MemoryFormat::Contiguous) self.unsafeGetTensorImpl()->empty_tensor_restride(*format);
   return self;
 }
@@ -66,6 +71,7 @@ at::Tensor& set_source_storage_offset(at::Tensor& self, at::Storage source, int6
   self.unsafeGetTensorImpl()->set_storage_offset(offset);
   if (strides.size() == sizes.size()) self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   else self.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  if (self.numel() > 0) grow_storage(self, self.sizes(), self.strides(), offset);
   return self;
 }
 at::Tensor& set_source_storage(at::Tensor& self, at::Storage source) {
@@ -118,6 +124,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   if (self.numel() == 0) return self;
   if (copy_complex(self, src)) return self;
   if (without_code(self) || without_code(src)) return copy_on_the_cpu(self, src), self;
+  std::lock_guard lock(trace::trace_mutex());  // nobody runs what is read before it is written
   if (is_ours(src)) return trace::write(self, trace::read(src)), self;
   trace::write(self, trace::read(from_cpu(src.to(self.scalar_type()), self)));
   return self;

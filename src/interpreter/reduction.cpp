@@ -12,9 +12,13 @@ Tensors elements(ArrayRef<Tensor> tensors, ArrayRef<int64_t> at) {
   for (const Tensor& t : tensors) result.emplace_back(t.at(at), t.element());
   return result;
 }
-Tensors values_of(Evaluator& e, ValueRange values) {
+// In the results' element types, which the body's are: promotion leaves an element's number as it is.
+Tensors values_of(Evaluator& e, ValueRange values, Operation* op) {
   Tensors result;
-  for (Value v : values) result.push_back(e[v]);
+  for (auto [v, to] : llvm::zip_equal(values, op->getResults())) {
+    result.push_back(e[v]);
+    result.back().type = result.back().type.clone(type_of(to).getElementType());
+  }
   return result;
 }
 Tensors results_of(Operation* op, ArrayRef<Tensor> init) {
@@ -30,7 +34,7 @@ void store(MutableArrayRef<Tensor> tensors, ArrayRef<int64_t> at, ArrayRef<Tenso
 }
 
 Tensors reduce(Evaluator& e, ReduceOp op) {
-  Tensors inputs = values_of(e, op.getInputs()), results = results_of(op, values_of(e, op.getInitValues()));
+  Tensors inputs = values_of(e, op.getInputs(), op), results = results_of(op, values_of(e, op.getInitValues(), op));
   for_each_index(inputs[0].shape(), [&](const Indices& at) {
     Indices to;
     for (size_t d = 0; d < at.size(); ++d)
@@ -43,7 +47,7 @@ Tensors reduce(Evaluator& e, ReduceOp op) {
 }
 
 Tensors reduce_window(Evaluator& e, ReduceWindowOp op) {
-  Tensors inputs = values_of(e, op.getInputs()), results = results_of(op, values_of(e, op.getInitValues()));
+  Tensors inputs = values_of(e, op.getInputs(), op), results = results_of(op, values_of(e, op.getInitValues(), op));
   size_t rank = inputs[0].rank();
   auto strides = values_or(op.getWindowStrides(), rank, 1), base = values_or(op.getBaseDilations(), rank, 1);
   auto dilations = values_or(op.getWindowDilations(), rank, 1), low = low_padding(op.getPadding(), rank);
@@ -57,7 +61,7 @@ Tensors reduce_window(Evaluator& e, ReduceWindowOp op) {
       }
       // Padding and holes are init values of the body too, by the specification.
       if (inputs[0].contains(at)) e.combine(op.getBody(), accumulators, elements(inputs, at));
-      else e.combine(op.getBody(), accumulators, values_of(e, op.getInitValues()));
+      else e.combine(op.getBody(), accumulators, values_of(e, op.getInitValues(), op));
     });
     store(results, to, accumulators);
   });

@@ -146,8 +146,8 @@ std::pair<Value, Value> Builder::promoted(Value x, Value y) {
   // A rank-0 operand only raises the category (bool, integer, floating), as in at::result_type.
   at::ScalarType a = dtype_of(element_of(x)), b = dtype_of(element_of(y)), common = at::promoteTypes(a, b);
   auto category = [](at::ScalarType t) { return t == at::kBool ? 0 : at::isIntegralType(t, false) ? 1 : 2; };
-  if (rank_of(x) == 0 && rank_of(y) > 0) common = category(a) > category(b) ? (a == at::kDouble ? at::kFloat : a) : b;
-  if (rank_of(y) == 0 && rank_of(x) > 0) common = category(b) > category(a) ? (b == at::kDouble ? at::kFloat : b) : a;
+  if (rank_of(x) == 0 && rank_of(y) > 0) common = category(a) > category(b) ? a : b;
+  if (rank_of(y) == 0 && rank_of(x) > 0) common = category(b) > category(a) ? b : a;
   Dims shape;
   auto sx = shape_of(x), sy = shape_of(y);
   size_t rank = std::max(sx.size(), sy.size());

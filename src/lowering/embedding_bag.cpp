@@ -98,9 +98,10 @@ Values pooled(Builder& b, Value weight, Value indices, Value offsets, int64_t mo
   if (mode == kMax) {
     Value lowest = b.lowest(element_of(rows)), all = bags.kept(rows, b.broadcast(lowest, shape_of(rows), {}));
     Value greatest = bags.fold(all, lowest, [](Builder& b, Value x, Value y) { return b.max(x, y); });
-    // The first of equal ones.
+    // The first of equal ones, or of those that are no numbers.
+    Value largest = b.logical_or(b.compare(Direction::EQ, all, bags.spread(greatest)), b.compare(Direction::NE, all, all));
     Value item = b.iota(0, shape_of(rows), b.ops.getI64Type()), none = b.constant(c10::Scalar(shape_of(rows)[0]), b.ops.getI64Type());
-    Value first = bags.fold(b.select(b.compare(Direction::EQ, all, bags.spread(greatest)), item, b.broadcast(none, shape_of(rows), {})), none, [](Builder& b, Value x, Value y) { return b.min(x, y); });
+    Value first = bags.fold(b.select(largest, item, b.broadcast(none, shape_of(rows), {})), none, [](Builder& b, Value x, Value y) { return b.min(x, y); });
     Value from = shape_of(rows)[0] ? b.take(indices, b.min(first, b.constant(c10::Scalar(shape_of(rows)[0] - 1), b.ops.getI64Type(), shape_of(first))), 0) : first;
     return results(zero_if_empty(b, greatest, sizes), zero_if_empty(b, from, sizes));
   }

@@ -33,6 +33,8 @@ Target target_of(Builder& b, Value x, Value target, Value weight, int64_t ignore
   Value index = b.reshape(target, sample_shape);
   Value hot = b.compare(Direction::EQ, b.broadcast(index, shape_of(x), others), b.iota(c, shape_of(x), element_of(index)));
   Value valid = b.compare(Direction::NE, index, b.constant(c10::Scalar(ignore_index), element_of(index), sample_shape));
+  // Of an ignored sample no number counts, not even infinite ones, which a weight of 0 would make nan.
+  if (ignore_index >= 0 && ignore_index < shape_of(x)[c]) hot = b.logical_and(hot, b.broadcast(valid, shape_of(x), others));
   Value w = b.constant(1.0, element_of(x), sample_shape);
   if (weight) {
     Value all = b.broadcast(b.convert(weight, element_of(x)), shape_of(x), {c});

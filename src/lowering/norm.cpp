@@ -45,7 +45,7 @@ Value normalised_gradient(Builder& b, Value g, Value x_hat, Value rstd, const Di
 }  // namespace
 
 Value _softmax(Builder& b, Value self, int64_t dim, bool half_to_float) {
-  if (rank_of(self) == 0) return b.like(1, self);
+  if (rank_of(self) == 0) return b.add(b.sub(self, self), b.like(1, self));  // nan of what is no number
   Value x = b.upcast(self);
   Dims dims{wrap(dim, rank_of(x))};
   Value e = b.exp(b.sub(x, b.spread(b.maximum(x, dims), dims, shape_of(x))));
@@ -59,7 +59,7 @@ Value _softmax_backward_data(Builder& b, Value grad_output, Value output, int64_
   return b.as_result(b.sub(gy, b.mul(y, b.spread(b.sum(gy, dims), dims, shape_of(y)))));
 }
 Value _log_softmax(Builder& b, Value self, int64_t dim, bool half_to_float) {
-  if (rank_of(self) == 0) return b.like(0, self);
+  if (rank_of(self) == 0) return b.sub(self, self);
   Value x = b.upcast(self);
   Dims dims{wrap(dim, rank_of(x))};
   Value shifted = b.sub(x, b.spread(b.maximum(x, dims), dims, shape_of(x)));

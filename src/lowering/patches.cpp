@@ -135,6 +135,11 @@ Value put_windows_back(Builder& b, Value x, int64_t dim, const Windows& w) {
 // each window's n-th part is added to the next one's part before it.
 Value add_windows(Builder& b, Value x, int64_t dim, int64_t step, int64_t length) {
   constexpr int64_t kMostParts = 16;
+  if (type_of(x).getNumElements() == 0) {
+    Dims none(shape_of(x));
+    none.erase(none.begin() + dim), none[dim] = length;
+    return b.constant(0.0, element_of(x), none);
+  }
   Dims shape(shape_of(x)), zero(shape.size(), 0), low(zero), high(zero);
   int64_t count = shape[dim], size = shape[dim + 1], parts = (size + step - 1) / step;
   if (parts > kMostParts) {

@@ -21,10 +21,14 @@ Samples nearest_to(float offset, int64_t in, int64_t out, std::optional<double> 
   return samples;
 }
 Samples nearest(int64_t in, int64_t out, bool, std::optional<double> given) { return nearest_to(0, in, out, given); }
+// Whatever scale is given, ATen takes all elements once or twice where the sizes say so; not of rows and volumes, but of their gradients.
+Samples nearest_or_twice(int64_t in, int64_t out, bool, std::optional<double> given) {
+  return nearest_to(0, in, out, out == in || out == 2 * in ? std::nullopt : given);
+}
 Samples nearest_exact(int64_t in, int64_t out, bool, std::optional<double> given) { return nearest_to(0.5f, in, out, given); }
 Samples linear(int64_t in, int64_t out, bool align_corners, std::optional<double> given) {
   Samples samples;
-  double scale = scale_of(in, out, align_corners, given);
+  double scale = scale_of(in, out, align_corners, in == out ? std::nullopt : given);  // as ATen
   for (int64_t o = 0; o < out; ++o) {
     double x = align_corners ? scale * double(o) : std::max(0.0, scale * (double(o) + 0.5) - 0.5);
     int64_t first = std::min<int64_t>(int64_t(x), in - 1);
@@ -94,6 +98,9 @@ Value backward(Builder& b, Value grad, Sampler sampler, llvm::ArrayRef<int64_t> 
 using Number = std::optional<double>;
 using Sizes = llvm::ArrayRef<int64_t>;
 
+// With a filter, a dimension that keeps its size stays as it is, whatever scale is given; not so its gradient.
+Number unless_kept(Value self, Sizes out, size_t k, Number scale) { return shape_of(self)[2 + k] == out[k] ? std::nullopt : scale; }
+
 }  // namespace
 
 Value upsample_linear1d(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales) {
@@ -124,19 +131,19 @@ Value upsample_nearest1d(Builder& b, Value self, Sizes output_size, Number scale
   return forward(b, self, nearest, output_size, false, {scales});
 }
 Value upsample_nearest1d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, Number scales) {
-  return backward(b, grad_output, nearest, output_size, input_size, false, {scales});
+  return backward(b, grad_output, nearest_or_twice, output_size, input_size, false, {scales});
 }
 Value upsample_nearest2d(Builder& b, Value self, Sizes output_size, Number scales_h, Number scales_w) {
-  return forward(b, self, nearest, output_size, false, {scales_h, scales_w});
+  return forward(b, self, nearest_or_twice, output_size, false, {scales_h, scales_w});
 }
 Value upsample_nearest2d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, Number scales_h, Number scales_w) {
-  return backward(b, grad_output, nearest, output_size, input_size, false, {scales_h, scales_w});
+  return backward(b, grad_output, nearest_or_twice, output_size, input_size, false, {scales_h, scales_w});
 }
 Value upsample_nearest3d(Builder& b, Value self, Sizes output_size, Number scales_d, Number scales_h, Number scales_w) {
   return forward(b, self, nearest, output_size, false, {scales_d, scales_h, scales_w});
 }
 Value upsample_nearest3d_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, Number scales_d, Number scales_h, Number scales_w) {
-  return backward(b, grad_output, nearest, output_size, input_size, false, {scales_d, scales_h, scales_w});
+  return backward(b, grad_output, nearest_or_twice, output_size, input_size, false, {scales_d, scales_h, scales_w});
 }
 Value _upsample_nearest_exact1d(Builder& b, Value self, Sizes output_size, Number scales) {
   return forward(b, self, nearest_exact, output_size, false, {scales});
@@ -157,13 +164,15 @@ Value _upsample_nearest_exact3d_backward(Builder& b, Value grad_output, Sizes ou
   return backward(b, grad_output, nearest_exact, output_size, input_size, false, {scales_d, scales_h, scales_w});
 }
 Value _upsample_bilinear2d_aa(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales_h, Number scales_w) {
-  return forward(b, self, element_of(self).isF64() ? linear_antialiased<double> : linear_antialiased<float>, output_size, align_corners, {scales_h, scales_w});
+  return forward(b, self, element_of(self).isF64() ? linear_antialiased<double> : linear_antialiased<float>, output_size, align_corners,
+                 {unless_kept(self, output_size, 0, scales_h), unless_kept(self, output_size, 1, scales_w)});
 }
 Value _upsample_bilinear2d_aa_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales_h, Number scales_w) {
   return backward(b, grad_output, element_of(grad_output).isF64() ? linear_antialiased<double> : linear_antialiased<float>, output_size, input_size, align_corners, {scales_h, scales_w});
 }
 Value _upsample_bicubic2d_aa(Builder& b, Value self, Sizes output_size, bool align_corners, Number scales_h, Number scales_w) {
-  return forward(b, self, element_of(self).isF64() ? cubic_antialiased<double> : cubic_antialiased<float>, output_size, align_corners, {scales_h, scales_w});
+  return forward(b, self, element_of(self).isF64() ? cubic_antialiased<double> : cubic_antialiased<float>, output_size, align_corners,
+                 {unless_kept(self, output_size, 0, scales_h), unless_kept(self, output_size, 1, scales_w)});
 }
 Value _upsample_bicubic2d_aa_backward(Builder& b, Value grad_output, Sizes output_size, Sizes input_size, bool align_corners, Number scales_h, Number scales_w) {
   return backward(b, grad_output, element_of(grad_output).isF64() ? cubic_antialiased<double> : cubic_antialiased<float>, output_size, input_size, align_corners, {scales_h, scales_w});

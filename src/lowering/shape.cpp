@@ -11,6 +11,7 @@ Value at_least_1d(Builder& b, Value v) { return rank_of(v) == 0 ? b.reshape(v, {
 Value triangle(Builder& b, Value self, int64_t diagonal, bool lower) {
   int64_t rank = rank_of(self);
   mlir::Type i64 = b.ops.getI64Type();
+  diagonal = std::clamp(diagonal, -shape_of(self)[rank - 2], shape_of(self)[rank - 1]);  // any int64 may be given
   Value row = b.iota(rank - 2, shape_of(self), i64), column = b.iota(rank - 1, shape_of(self), i64);
   Value shifted = b.add(row, b.constant(c10::Scalar(diagonal), i64, shape_of(self)));
   Value keep = b.compare(lower ? Direction::LE : Direction::GE, column, shifted);
@@ -49,7 +50,9 @@ Value arange_start_out(Builder& b, Scalar start, Scalar end, Scalar step) {
 Value linspace_out(Builder& b, Scalar start, Scalar end, int64_t steps) {
   mlir::Type f64 = b.ops.getF64Type();
   Dims shape = b.result_shape();
-  Value first = b.scalar(start, f64, shape), last = b.scalar(end, f64, shape);
+  // Integers begin and end with integers.
+  auto bound = [&](const Scalar& s) { return is_floating(b.constant(0.0, b.result_element(), {})) ? b.scalar(s, f64, shape) : b.convert(b.scalar(s, b.result_element(), shape), f64); };
+  Value first = bound(start), last = bound(end);
   if (steps <= 1) return b.convert(first, b.result_element());
   Value step = b.div(b.sub(last, first), b.like(double(steps - 1), first));
   Value position = b.iota(0, shape, f64), back = b.sub(b.like(double(steps - 1), position), position);

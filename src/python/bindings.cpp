@@ -74,9 +74,9 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("count", &count, py::arg("name"), py::arg("n") = 1);
   m.def("metrics_report", &trace::metrics_report);
   m.def("sync", &trace::sync, release);
-  m.def("begin_optimizer_step", &trace::begin_optimizer_step);
+  m.def("begin_optimizer_step", &trace::begin_optimizer_step, release);
   m.def("end_optimizer_step", &trace::end_optimizer_step, release);
-  m.def("begin_step", &trace::begin_step);
+  m.def("begin_step", &trace::begin_step, release);
   m.def("end_step", &trace::end_step, release);
   m.def("set_num_threads", &set_num_threads, py::arg("threads"));
   m.def("num_threads", &num_threads);

@@ -321,7 +321,7 @@ ParseResult parseConvolutionDimensions(AsmParser& p, ConvDimensionNumbersAttr& r
       return p.emitError(p.getCurrentLocation()) << "unexpected dimension '" << name << "'";
     };
     if (p.parseCommaSeparatedList(AsmParser::Delimiter::Square, one)) return failure();
-    if (first_dim < 0 || second_dim < 0 || llvm::is_contained(spatial, -1))
+    if (first_dim < 0 || second_dim < 0 || llvm::is_contained(spatial, -1) || position != int64_t(spatial.size()) + 2)
       return p.emitError(loc) << "expected dimensions " << first << ", " << second << " and 0, 1, ... each once";
     return success();
   };
@@ -363,7 +363,11 @@ ParseResult parseWindowAttributes(OpAsmParser& p, DenseI64ArrayAttr& strides, De
     if (p.parseEqual()) return failure();
     if (name == "pad") {
       SmallVector<int64_t> flat;
-      auto pair = [&]() -> ParseResult { return parse_ints(p, flat); };
+      auto pair = [&]() -> ParseResult {
+        size_t before = flat.size();
+        if (parse_ints(p, flat)) return failure();
+        return flat.size() == before + 2 ? success() : ParseResult(p.emitError(loc) << "expected two numbers for each dimension's padding");
+      };
       if (p.parseCommaSeparatedList(AsmParser::Delimiter::Square, pair)) return failure();
       auto type = RankedTensorType::get({int64_t(flat.size() / 2), 2}, p.getBuilder().getI64Type());
       padding = DenseIntElementsAttr::get(type, flat);
@@ -452,7 +456,7 @@ static Operation* single_operation(ReduceOp op) {
   if (inner.getNumOperands() != 2 || inner.getNumResults() != 1 || inner.getOperand(0) != block.getArgument(0) ||
       inner.getOperand(1) != block.getArgument(1) || !inner.hasTrait<OpTrait::SameOperandsAndResultType>() ||
       !inner.getAttrs().empty() || block.getTerminator()->getOperands() != inner.getResults() ||
-      inner.getResult(0).getType() != block.getArgument(0).getType())
+      inner.getResult(0).getType() != block.getArgument(0).getType() || op.getInitValues()[0].getType() != block.getArgument(0).getType())
     return nullptr;
   return &inner;
 }
@@ -516,10 +520,10 @@ ParseResult ReduceOp::parse(OpAsmParser& p, OperationState& state) {
   if (p.resolveOperands(operands, type.getInputs(), loc, state.operands)) return failure();
   Region* body = state.addRegion();
   if (inner) {
-    if (type.getNumInputs() != 2) return p.emitError(loc) << "`applies` takes one input and its init value";
+    if (type.getNumInputs() != 2 || !isa<RankedTensorType>(type.getInput(1))) return p.emitError(loc) << "`applies` takes one input and its init value, both tensors";
     OpBuilder b(p.getContext());
     Block* block = b.createBlock(body);
-    Type element = RankedTensorType::get({}, cast<ShapedType>(type.getInput(1)).getElementType());
+    Type element = RankedTensorType::get({}, getElementTypeOrSelf(type.getInput(1)));
     Location here = state.location;
     block->addArguments({element, element}, {here, here});
     OperationState inner_state(here, *inner);

@@ -76,10 +76,14 @@ def ConvDimensionNumbers : StableHLO_Attr<"ConvDimensionNumbers", "conv"> {
 }
 
 // Types. Shapes are ranked and static: the programs that we compile have no dynamic dimension.
+class StableHLO_TensorOf<list<Type> types>
+    : RankedTensorOf<types, [CPred<"::mlir::stablehlo::is_countable(::llvm::cast<::mlir::RankedTensorType>($_self))">],
+                     "ranked tensor (at most 64 bits an element or part of one, at most 2^58 elements)">;
 def StableHLO_Element : AnyTypeOf<[AnyFloat, AnySignlessInteger, AnyUnsignedInteger, AnyComplex]>;
-def StableHLO_Tensor : RankedTensorOf<[StableHLO_Element]>;
-def StableHLO_FpTensor : RankedTensorOf<[AnyFloat, AnyComplex]>;
-def StableHLO_IntTensor : RankedTensorOf<[AnySignlessInteger, AnyUnsignedInteger]>;
-def StableHLO_PredTensor : RankedTensorOf<[I1]>;
+def StableHLO_Tensor : StableHLO_TensorOf<[StableHLO_Element]>;
+def StableHLO_FpTensor : StableHLO_TensorOf<[AnyFloat, AnyComplex]>;
+def StableHLO_IntTensor : StableHLO_TensorOf<[AnySignlessInteger, AnyUnsignedInteger]>;
+def StableHLO_PredTensor : StableHLO_TensorOf<[I1]>;
+def StableHLO_IntScalar : 0DTensorOf<[AnySignlessInteger, AnyUnsignedInteger]>;
 
 #endif

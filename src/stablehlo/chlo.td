@@ -7,7 +7,7 @@ def CHLO_Dialect : Dialect {
   let summary = "Client operations above StableHLO";
 }
 
-class CHLO_Unary<string mnemonic> : Op<CHLO_Dialect, mnemonic, [Pure]> {
+class CHLO_Unary<string mnemonic> : Op<CHLO_Dialect, mnemonic, [Pure, SameOperandsAndResultType]> {
   let arguments = (ins StableHLO_Tensor:$operand);
   let results = (outs StableHLO_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
@@ -28,13 +28,14 @@ def SinhOp : CHLO_Unary<"sinh">;
 def SquareOp : CHLO_Unary<"square">;
 def TanOp : CHLO_Unary<"tan">;
 
-def NextAfterOp : Op<CHLO_Dialect, "next_after", [Pure]> {
-  let arguments = (ins StableHLO_Tensor:$x, StableHLO_Tensor:$y);
-  let results = (outs StableHLO_Tensor:$result);
+def NextAfterOp : Op<CHLO_Dialect, "next_after", [Pure, SameOperandsAndResultType]> {
+  let arguments = (ins StableHLO_TensorOf<[AnyFloat]>:$x, StableHLO_TensorOf<[AnyFloat]>:$y);
+  let results = (outs StableHLO_TensorOf<[AnyFloat]>:$result);
   let assemblyFormat = "$x `,` $y attr-dict `:` type($x) `,` type($y) `->` type($result)";
 }
 def TopKOp : Op<CHLO_Dialect, "top_k", [Pure]> {
   let arguments = (ins StableHLO_Tensor:$operand, I64Attr:$k);
-  let results = (outs StableHLO_Tensor:$values, StableHLO_Tensor:$indices);
+  let results = (outs StableHLO_Tensor:$values, StableHLO_IntTensor:$indices);
+  let hasVerifier = 1;
   let assemblyFormat = "`(` $operand `,` `k` `=` $k `)` attr-dict `:` type($operand) `->` `(` type($values) `,` type($indices) `)`";
 }

@@ -236,6 +236,13 @@ Unary unary(StringRef name) {
       .Default(nullptr);
 }
 
+// Whether it has one result, of its operands' type and of known sizes, as constants need them.
+bool keeps_type(Operation* op) {
+  if (op->getNumResults() != 1) return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.hasStaticShape() && llvm::all_of(op->getOperandTypes(), [&](Type t) { return t == type; });
+}
+
 // In f32 for the narrow types.
 Value computed(Math& m, Unary function, Value x) {
   auto type = cast<RankedTensorType>(x.getType());
@@ -266,11 +273,12 @@ void legalize(ModuleOp module) {
       auto attributes = op->getAttrOfType<DictionaryAttr>("mhlo.attributes");
       auto k = attributes ? attributes.getAs<IntegerAttr>("k") : IntegerAttr();
       auto largest = attributes ? attributes.getAs<BoolAttr>("largest") : BoolAttr();
-      if (!k) continue;
+      auto operand = op->getNumOperands() == 1 ? dyn_cast<RankedTensorType>(op->getOperand(0).getType()) : RankedTensorType();
+      if (!k || !operand || !is_top_k(operand, k.getInt(), op->getResultTypes())) continue;
       results = top_k(m, op->getOperand(0), k.getInt(), op->getResultTypes(), !largest || largest.getValue());
-    } else if (auto next = dyn_cast<NextAfterOp>(op)) {
+    } else if (auto next = dyn_cast<NextAfterOp>(op); next && keeps_type(op)) {
       results = {next_after(m, next.getX(), next.getY())};
-    } else if (Unary function = unary(name); function && op->getNumOperands() == 1 && op->getNumResults() == 1 && isa<RankedTensorType>(op->getOperand(0).getType())) {
+    } else if (Unary function = unary(name); function && op->getNumOperands() == 1 && keeps_type(op)) {
       if (!isa<FloatType>(cast<RankedTensorType>(op->getOperand(0).getType()).getElementType()) && name != "square") continue;
       results = {computed(m, function, op->getOperand(0))};
     } else {

@@ -1,6 +1,7 @@
 #include "stablehlo/dialect.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "stablehlo/assembly.h"
@@ -28,6 +29,16 @@ void StableHLODialect::initialize() {
 Operation* StableHLODialect::materializeConstant(OpBuilder& b, Attribute value, Type type, Location loc) {
   auto elements = dyn_cast<ElementsAttr>(value);
   return elements && elements.getType() == type ? ConstantOp::create(b, loc, elements) : nullptr;
+}
+
+bool is_countable(RankedTensorType type) {
+  Type element = type.getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element)) element = complex.getElementType();
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() > 64) return false;
+  int64_t count = 1;
+  for (int64_t d : type.getShape())
+    if (!ShapedType::isDynamic(d) && (llvm::MulOverflow(count, d, count) || count > int64_t(1) << 58)) return false;
+  return true;
 }
 
 //===-- Builders and folds ---------------------------------------------------------------------------------------===//

@@ -13,6 +13,13 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir::stablehlo {
+
+/// Whether elements, or the parts of complex ones, have at most 64 bits, and the known sizes give at most 2^58 elements: no count of bytes overflows.
+bool is_countable(RankedTensorType type);
+
+}  // namespace mlir::stablehlo
+
 #include "stablehlo/dialect.h.inc"
 #include "stablehlo/enums.h.inc"
 #define GET_ATTRDEF_CLASSES

@@ -206,7 +206,7 @@ def ConcatenateOp : Op_<"concatenate", [Pure]> {
 //===-------------------------------------------------------------------------------------------------------------===//
 
 def DynamicSliceOp : Op_<"dynamic_slice", [Pure]> {
-  let arguments = (ins StableHLO_Tensor:$operand, Variadic<StableHLO_IntTensor>:$start_indices,
+  let arguments = (ins StableHLO_Tensor:$operand, Variadic<StableHLO_IntScalar>:$start_indices,
                        DenseI64ArrayAttr:$slice_sizes);
   let results = (outs StableHLO_Tensor:$result);
   let hasVerifier = 1;
@@ -215,7 +215,7 @@ def DynamicSliceOp : Op_<"dynamic_slice", [Pure]> {
   }];
 }
 def DynamicUpdateSliceOp : Op_<"dynamic_update_slice", [Pure, AllTypesMatch<["operand", "result"]>]> {
-  let arguments = (ins StableHLO_Tensor:$operand, StableHLO_Tensor:$update, Variadic<StableHLO_IntTensor>:$start_indices);
+  let arguments = (ins StableHLO_Tensor:$operand, StableHLO_Tensor:$update, Variadic<StableHLO_IntScalar>:$start_indices);
   let results = (outs StableHLO_Tensor:$result);
   let hasVerifier = 1;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -235,6 +235,7 @@ def ScatterOp : Op_<"scatter", [RecursiveMemoryEffects, SameVariadicOperandSize]
   let regions = (region SizedRegion<1>:$update_computation);
   let results = (outs Variadic<StableHLO_Tensor>);
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 def SortOp : Op_<"sort", [RecursiveMemoryEffects, SameOperandsAndResultShape]> {
   let arguments = (ins Variadic<StableHLO_Tensor>:$inputs, DefaultValuedAttr<I64Attr, "-1">:$dimension,
@@ -242,6 +243,7 @@ def SortOp : Op_<"sort", [RecursiveMemoryEffects, SameOperandsAndResultShape]> {
   let regions = (region SizedRegion<1>:$comparator);
   let results = (outs Variadic<StableHLO_Tensor>);
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 //===-------------------------------------------------------------------------------------------------------------===//
@@ -255,6 +257,7 @@ def ReduceOp : Op_<"reduce", [RecursiveMemoryEffects, SameVariadicOperandSize,
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<StableHLO_Tensor>);
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let hasCustomAssemblyFormat = 1;
 }
 def ReduceWindowOp : Op_<"reduce_window", [RecursiveMemoryEffects, SameVariadicOperandSize]> {
@@ -265,6 +268,7 @@ def ReduceWindowOp : Op_<"reduce_window", [RecursiveMemoryEffects, SameVariadicO
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<StableHLO_Tensor>);
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 def SelectAndScatterOp : Op_<"select_and_scatter", [RecursiveMemoryEffects]> {
   let arguments = (ins StableHLO_Tensor:$operand, StableHLO_Tensor:$source, StableHLO_Tensor:$init_value,
@@ -273,6 +277,7 @@ def SelectAndScatterOp : Op_<"select_and_scatter", [RecursiveMemoryEffects]> {
   let regions = (region SizedRegion<1>:$select, SizedRegion<1>:$scatter);
   let results = (outs StableHLO_Tensor);
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 //===-------------------------------------------------------------------------------------------------------------===//
@@ -345,20 +350,25 @@ def RngBitGeneratorOp : Op_<"rng_bit_generator", [Pure]> {
   let assemblyFormat = "$initial_state `,` `algorithm` `=` $rng_algorithm attr-dict `:` functional-type(operands, results)";
 }
 def IfOp : Op_<"if", [RecursiveMemoryEffects, SingleBlockImplicitTerminator<"ReturnOp">]> {
-  let arguments = (ins StableHLO_PredTensor:$pred);
+  let arguments = (ins 0DTensorOf<[I1]>:$pred);
   let regions = (region SizedRegion<1>:$true_branch, SizedRegion<1>:$false_branch);
   let results = (outs Variadic<StableHLO_Tensor>);
+  let hasRegionVerifier = 1;
 }
 def CaseOp : Op_<"case", [RecursiveMemoryEffects, SingleBlockImplicitTerminator<"ReturnOp">]> {
-  let arguments = (ins RankedTensorOf<[I32]>:$index);
+  let arguments = (ins 0DTensorOf<[I32]>:$index);
   let regions = (region VariadicRegion<SizedRegion<1>>:$branches);
   let results = (outs Variadic<StableHLO_Tensor>);
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 def WhileOp : Op_<"while", [RecursiveMemoryEffects, SingleBlockImplicitTerminator<"ReturnOp">]> {
   let arguments = (ins Variadic<StableHLO_Tensor>:$operand);
   let regions = (region SizedRegion<1>:$cond, SizedRegion<1>:$body);
   let results = (outs Variadic<StableHLO_Tensor>);
   let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 def ReturnOp : Op_<"return", [Pure, Terminator]> {
   let arguments = (ins Variadic<StableHLO_Tensor>:$results);

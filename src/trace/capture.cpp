@@ -1,6 +1,7 @@
 #include "trace/capture.h"
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
 #include <c10/util/strides.h>
 
@@ -55,6 +56,20 @@ at::Tensor cpu_tensor(BufferPtr buffer, at::IntArrayRef sizes, at::IntArrayRef s
   return at::from_blob(data, sizes, strides, [buffer](void*) mutable { buffer.reset(); }, at::TensorOptions().dtype(dtype));
 }
 
+bool all_on_cpu(const std::vector<at::Tensor>& inputs) {
+  return llvm::all_of(inputs, [](const at::Tensor& t) { return t.device().is_cpu(); });
+}
+
+// What draws for tensors on the CPU moves the CPU's generator, which those who run a function again, as checkpoints, put back.
+void draw_for_cpu(int64_t& seed, std::vector<int64_t>& offsets) {
+  constexpr int64_t kBlocks = int64_t(1) << 31;  // of four words: enough for any one tensor
+  if (offsets.empty()) return;
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  std::lock_guard lock(generator.mutex());
+  seed = int64_t(at::check_generator<at::CPUGeneratorImpl>(generator)->random64());
+  for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = int64_t(i) * kBlocks;
+}
+
 bool is_marked(const at::Tensor& t) { return t.is_conj() || t.is_neg(); }
 // Programs see bytes: a view that is only marked as conjugate or negative is computed first.
 at::Tensor resolved(const at::Tensor& t) { return is_marked(t) ? t.resolve_conj().resolve_neg() : t; }
@@ -66,16 +81,21 @@ TensorType type_of_bytes(at::ScalarType dtype, at::IntArrayRef sizes) {
   return type;
 }
 
+// Bytes from the first to the last element.
+size_t span(const at::Tensor& t) { return t.numel() ? at::detail::computeStorageNbytes(t.sizes(), t.strides(), t.itemsize()) : 0; }
+
 // The input's bytes as the graph saw them; complex numbers may be pairs of real ones, and the other way round.
 at::Tensor part_of(const at::Tensor& input, at::ScalarType dtype, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
   at::Tensor base = input;
   if (input.is_complex() && !c10::isComplexType(dtype)) base = at::view_as_real(input);
-  if (!input.is_complex() && c10::isComplexType(dtype)) base = at::view_as_complex(input.as_strided({0, 2}, {2, 1}));
+  if (!input.is_complex() && c10::isComplexType(dtype) && input.scalar_type() == c10::toRealValueType(dtype)) base = at::view_as_complex(input.as_strided({0, 2}, {2, 1}));
+  if (base.scalar_type() != dtype) {  // as a row of whole elements of either type
+    int64_t from = int64_t(base.itemsize()), step = std::max<int64_t>(1, int64_t(c10::elementSize(dtype)) / from);
+    base = base.as_strided({int64_t(span(base)) / from / step * step}, {1}).view(dtype);
+  }
   return base.as_strided(sizes, strides, offset + base.storage_offset());
 }
 
-// Bytes from the first to the last element.
-size_t span(const at::Tensor& t) { return t.numel() ? at::detail::computeStorageNbytes(t.sizes(), t.strides(), t.itemsize()) : 0; }
 char* first_byte(Buffer& storage, const at::Tensor& t) { return static_cast<char*>(storage.data()) + t.storage_offset() * int64_t(t.itemsize()); }
 
 // Writes a result into an input, in place.
@@ -133,6 +153,12 @@ bool is_random(const Node& leaf) {
   return current && llvm::any_of(current->randoms, [&](auto& numbers) { return numbers.first.get() == &leaf || numbers.second.get() == &leaf; });
 }
 bool is_input_of_capture(const Node& leaf) { return current && leaf.buffer() && llvm::is_contained(current->buffers, leaf.buffer()); }
+
+bool has_own_leaf(const Cell& cell) {
+  for (auto [stand_in, buffer] : llvm::zip(capture().stand_ins, capture().buffers))
+    if (&Cell::of(stand_in) == &cell) return cell.content() && !cell.pending() && cell.content().node->buffer() == buffer;
+  return false;
+}
 
 // Whether a value follows from constants alone, as the shapes of a pyramid's levels do, and from what is known.
 static bool is_constant(const Value& v) {
@@ -260,6 +286,7 @@ class CapturedProgram::Builder {
     for (auto& [input, result] : captured_->written_) {
       auto shows = [result = result](const Storage& s) { return s.result == result; };
       auto leaf = llvm::find_if(captured_->leaves_, [input = input](const Leaf& l) { return l.input == input; });
+      if (llvm::count_if(captured_->written_, [result = result](auto& written) { return written.second == result; }) > 1) continue;  // several inputs become it
       if (graph.aliased[result] >= 0 || leaf == captured_->leaves_.end() || llvm::any_of(captured_->storages_, shows)) continue;
       size_t at = leaf - captured_->leaves_.begin();
       const TensorType &from = graph.inputs[at]->types()[0], &to = captured_->types_[result];
@@ -400,7 +427,7 @@ void CapturedProgram::add_twin() {
 }
 
 std::optional<std::vector<at::Tensor>> CapturedProgram::run_beside(const std::vector<at::Tensor>& inputs) {
-  if (profiling || !AtWork::leaves_room() || !llvm::all_of(inputs, [](const at::Tensor& t) { return t.device().is_cpu(); })) return std::nullopt;
+  if (profiling || !AtWork::leaves_room() || !all_on_cpu(inputs)) return std::nullopt;
   std::unique_ptr<Program> twin;
   {
     std::lock_guard lock(twins_mutex_);
@@ -428,7 +455,8 @@ std::vector<at::Tensor> CapturedProgram::finish(const std::vector<at::Tensor>& i
 std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& inputs, const Program* program, llvm::function_ref<void(void* const*, void* const*)> run) {
   std::vector<int64_t> offsets(randoms_);
   int64_t seed = 0;
-  for (int64_t& o : offsets) std::tie(seed, o) = draw_random();
+  if (all_on_cpu(inputs)) draw_for_cpu(seed, offsets);
+  else for (int64_t& o : offsets) std::tie(seed, o) = draw_random();
   std::vector<BufferPtr> results;
   if (!program) return results;
   std::vector<BufferPtr> held;
@@ -470,7 +498,7 @@ std::vector<BufferPtr> CapturedProgram::compute(const std::vector<at::Tensor>& i
 std::vector<at::Tensor> CapturedProgram::show(const std::vector<at::Tensor>& inputs, const std::vector<BufferPtr>& results) const {
   std::vector<BufferPtr> storages;
   for (const Storage& s : storages_) storages.push_back(s.copied ? results[s.result]->copy() : results[s.result]);
-  bool cpu = (inputs.empty() || inputs[0].device().is_cpu()) && llvm::none_of(inputs, [](const at::Tensor& t) { return t.dim() > 0 && !t.device().is_cpu(); });
+  const bool cpu = all_on_cpu(inputs);
   auto tensor = [&](size_t storage, const at::DimVector& sizes, const at::DimVector& strides, int64_t offset, at::ScalarType dtype) {
     if (cpu) return cpu_tensor(storages[storage], sizes, strides, offset, dtype);
     return device_tensor(storages[storage], types_[storages_[storage].result], sizes, strides, offset, dtype);
@@ -482,7 +510,12 @@ std::vector<at::Tensor> CapturedProgram::show(const std::vector<at::Tensor>& inp
     else if (storages_[out.storage].shown == 1) shown.push_back(tensor(out.storage, out.sizes, out.strides, out.offset, out.dtype));
     else {  // Views of one tensor: what is written to one of them, gradients too, the others have.
       at::Tensor& base = whole[out.storage];
-      if (!base.defined()) base = tensor(out.storage, {int64_t(storages[out.storage]->size()) / int64_t(c10::elementSize(out.dtype))}, {1}, 0, out.dtype);
+      if (!base.defined()) {
+        at::ScalarType narrowest = out.dtype;  // which divides the storage
+        for (const Output& other : outputs_)
+          if (other.input == -1 && other.storage == out.storage && c10::elementSize(other.dtype) < c10::elementSize(narrowest)) narrowest = other.dtype;
+        base = tensor(out.storage, {int64_t(storages[out.storage]->size()) / int64_t(c10::elementSize(narrowest))}, {1}, 0, narrowest);
+      }
       shown.push_back(part_of(base, out.dtype, out.sizes, out.strides, out.offset));
     }
     if (out.conjugate) shown.back() = at::_conj(shown.back());

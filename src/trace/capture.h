@@ -109,6 +109,8 @@ std::string end_capture_as_text(const std::vector<at::Tensor>& inputs, const std
 
 /// Whether a leaf is what a stand-in of this capture began with.
 bool is_input_of_capture(const Node& leaf);
+/// Whether a stand-in's cell still has what it began with, and not what another one began with.
+bool has_own_leaf(const Cell& cell);
 /// Whether it is a seed or an offset of this capture's random numbers.
 bool is_random(const Node& leaf);
 /// Whether this thread captures a graph: values must not be read now.

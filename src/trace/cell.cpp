@@ -3,13 +3,11 @@
 #include <ATen/ATen.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
-#include <torch/csrc/autograd/graph_task.h>
 
 #include <cstring>
 #include <limits>
 
 #include "generated/operators.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "trace/capture.h"
 #include "trace/composite.h"
 #include "trace/step.h"
@@ -86,6 +84,7 @@ Cell::Cell(c10::SymInt bytes, c10::Allocator* allocator, bool resizable)
 Cell::~Cell() {
   std::lock_guard lock(trace_mutex());
   unlink();
+  content_ = last_ = {};  // with the lock: another thread may look up a node at the same time
 }
 
 void Cell::link() {
@@ -177,8 +176,7 @@ Value Cell::content_as(at::ScalarType dtype) {
   bool one_to_one = c10::elementSize(from) == c10::elementSize(dtype) && !c10::isComplexType(from) && !c10::isComplexType(dtype);
   if (pending() && !one_to_one && !capturing()) {
     // The caller may hold values of the trace.
-    hold_buffers();
-    llvm::scope_exit held(release_buffers);
+    HeldBuffers held;
     run_for(*this);
   }
   if (!pending()) content_ = {NodeFactory::input(content_.node->buffer(), {dtype, {capacity}}), 0};
@@ -191,7 +189,7 @@ bool Cell::pending() const { return content_ && &content_.node->op() != &builtin
 static bool is_weight(const at::Tensor& t, const Cell& cell) { return cell.content() && !cell.pending() && (t.requires_grad() || t.scalar_type() == at::kChar); }
 
 // A backward runs without gradients of its own, but of weights that are about to change.
-static bool trains() { return at::GradMode::is_enabled() || torch::autograd::get_current_graph_task_id() >= 0; }
+static bool trains() { return at::GradMode::is_enabled() || in_backward(); }
 
 // The number that all elements of a pending value are, if it was made so.
 static std::optional<at::Scalar> number_everywhere(const Value& v) {
@@ -262,12 +260,24 @@ Value expanded(Value v, at::IntArrayRef sizes) {
   return make_value(builtin::expand, {v}, {}, {v.type().dtype, at::DimVector(sizes)});
 }
 
+// Of a storage that ends within an element, which no window of elements shows as a whole.
+static void write_bytes(const at::Tensor& t, Value v) {
+  TORCH_CHECK(!capturing() && !recording_body(), "cresset: a graph writes ", t.scalar_type(), " into a storage of ", Cell::of(t).nbytes(), " bytes, which is no multiple of its size");
+  at::Tensor value = make_tensor(std::move(v), c10::contiguous_strides(t.sizes()));
+  BufferPtr from = bytes(value), to = bytes(t)->copy();
+  auto options = at::TensorOptions().dtype(t.scalar_type());
+  void* first = static_cast<char*>(to->data()) + t.storage_offset() * int64_t(t.itemsize());
+  at::from_blob(first, t.sizes(), t.strides(), options).copy_(at::from_blob(from->data(), t.sizes(), options));
+  replace_bytes(Cell::of(t), std::move(to), at::kByte);
+}
+
 void write(const at::Tensor& t, Value v) {
   std::lock_guard lock(trace_mutex());
   Cell& cell = Cell::of(t);
   if (t.numel() == 0) return;
   at::assert_no_internal_overlap(t);
   v = expanded(converted(std::move(v), t.scalar_type()), t.sizes());
+  if (cell.nbytes() % t.itemsize() != 0) return write_bytes(t, std::move(v));
   int64_t capacity = int64_t(cell.nbytes()) / int64_t(t.itemsize());
   if (t.storage_offset() == 0 && t.numel() == capacity)
     if (auto order = storage_order(t.sizes(), t.strides())) {

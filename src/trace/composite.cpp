@@ -36,6 +36,7 @@ const Operator* intern(const std::string& name, int version, std::vector<std::st
   static auto* known = new std::map<std::string, const Operator*>;
   // Programs are told apart by name and overload.
   std::string overload = std::to_string(version) + '|' + body.graph.hash;
+  for (uint32_t operand : body.operand_of_input) overload += ',' + std::to_string(operand);
   for (const std::string& a : attributes) overload += '|' + a;
   const Operator*& op = (*known)[name + '|' + overload];
   if (op) return op;

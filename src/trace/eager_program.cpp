@@ -118,6 +118,9 @@ class Arguments {
     if (!t.defined()) return a.type()->kind() == c10::TypeKind::OptionalType ? c10::IValue() : c10::IValue(t);
     if (is_written(a)) return t.clone();
     if (a.name() == "attn_mask" && t.scalar_type() == at::kBool) return added_mask(t, before[0].toTensor());
+    // PyTorch's kernel takes heads' widths to be dense; scaled_dot_product_attention chooses another one where they are not.
+    const bool dense = step_.op == &op::_scaled_dot_product_flash_attention_for_cpu || step_.op == &op::_scaled_dot_product_flash_attention_for_cpu_backward;
+    if (dense && t.dim() == 4 && t.stride(-1) != 1) return t.contiguous();
     return t;
   }
   template <class At>

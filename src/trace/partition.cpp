@@ -197,7 +197,8 @@ Partition partition(const std::vector<at::Tensor>& inputs, const std::vector<at:
   llvm::DenseMap<Key, Value> replaced;
   std::vector<Node*> order = ordered(contents(gradients), nowhere);
   llvm::DenseSet<const Node*> now_there, gone;
-  for (const Value& v : contents(inputs)) now_there.insert(v.node.get());
+  for (const at::Tensor& t : inputs)
+    if (has_own_leaf(Cell::of(t))) now_there.insert(Cell::of(t).content().node.get());
   for (Node* n : order)
     if (is_random(*n) || (is_leaf(*n) && is_input_of_capture(*n) && !now_there.count(n) && !given.count(n))) gone.insert(n);
   for (const Value& v : choose(order, forward, given, gone)) {
@@ -226,7 +227,7 @@ Partition partition(const std::vector<at::Tensor>& inputs, const std::vector<at:
       if (!(v == Cell::of(t).content())) Cell::of(t).set_content(std::move(v));
     }
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (const Value& v = Cell::of(inputs[i]).content(); v && leaves.count(v.node.get())) result.used.push_back(i);
+    if (const Cell& cell = Cell::of(inputs[i]); has_own_leaf(cell) && leaves.count(cell.content().node.get())) result.used.push_back(i);
   return result;
 }
 

@@ -71,16 +71,15 @@ Recorder::Recorder(const Operator& op, bool in_place) : lock_(trace_mutex()), op
   bound_trace();
   if (is_lowered(op)) op.counter->add();  // else each call of the kernel is counted
   key_.push_back(reinterpret_cast<uint64_t>(&op));
+  key_.push_back(uint64_t(c10::get_default_dtype_as_scalartype()));  // which integers become
 }
 Recorder::~Recorder() = default;
 
 Recorder::Unlocked::Unlocked(std::unique_lock<std::recursive_mutex>& lock) : lock_(lock) {
-  hold_buffers();
   lock_.unlock();
 }
 Recorder::Unlocked::~Unlocked() {
   lock_.lock();
-  release_buffers();
 }
 
 void Recorder::tensor(const at::Tensor& t, const char* argument) {

@@ -17,6 +17,7 @@
 #include <c10/util/FunctionRef.h>
 
 #include "trace/node.h"
+#include "trace/step.h"
 
 namespace cresset::trace {
 
@@ -118,6 +119,7 @@ class Recorder {
     ~Unlocked();
 
    private:
+    HeldBuffers held_;
     std::unique_lock<std::recursive_mutex>& lock_;
   };
   c10::ArrayRef<uint64_t> key() const { return {key_.data(), key_.size()}; }

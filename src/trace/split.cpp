@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -138,13 +139,15 @@ class Splitter {
       for (Key k : it->second)
         if (is_layout(*k.first)) find_boundaries(*k.first, it->first);
     auto program = std::make_shared<SplitProgram>();
+    for (const Value& v : graph_.outputs)
+      if (is_leaf(*v.node)) last_input_[v.node.get()] = std::numeric_limits<int>::max();  // copied when all pieces have run
     for (size_t i = 0; i < graph_.inputs.size(); ++i) places_[{graph_.inputs[i].get(), 0}] = {Place::Input, i}, program->inputs_.push_back(port_of(graph_.inputs[i]->types()[0]));
     for (const Value& v : graph_.outputs) program->outputs_.push_back(port_of(v.type()));
     for (size_t j = 0; j < graph_.outputs.size(); ++j) program->outputs_[j].aliased = graph_.aliased[j];
     for (auto& [piece, keys] : wanted_) add_piece(*program, piece);
     for (size_t j = 0; j < graph_.outputs.size(); ++j) {
       Place p = places_.at(key(graph_.outputs[j]));
-      if (p.kind != Place::Output || p.index != j) program->copies.push_back({p, j});
+      if (p.kind != Place::Output || p.index != j) program->copies.push_back({p, j}), program->outputs_[j].aliased = -1;
       if (p.kind == Place::Between) kept_.insert(p.index);
     }
     for (auto& [value, piece] : last_read_)

@@ -58,7 +58,7 @@ struct Trace {
   bool optimizing = false;      // within an optimizer's step
   int backwards = 0;            // ended since the last execution
   std::vector<int> graph_tasks; // running; nested ones (checkpointing) too
-  int holders = 0;              // see hold_buffers
+  int holders = 0;              // of values (HeldBuffers)
   bool executing = false;
   double execute_seconds = 0;
   std::vector<IndexCheck> checks;  // of pending work
@@ -175,8 +175,15 @@ mlir::OwningOpRef<mlir::ModuleOp> whole(const Graph& graph, composite::Report& r
 
 }  // namespace
 
-void hold_buffers() { ++state().holders; }
-void release_buffers() { --state().holders; }
+bool in_backward() { return torch::autograd::get_current_graph_task_id() >= 0; }
+HeldBuffers::HeldBuffers() {
+  std::lock_guard lock(trace_mutex());
+  ++state().holders;
+}
+HeldBuffers::~HeldBuffers() {
+  std::lock_guard lock(trace_mutex());
+  --state().holders;
+}
 
 std::string composites() {
   if (!state().composites.empty()) return state().composites;
@@ -232,7 +239,7 @@ Graph make_graph(const std::vector<Value>& outputs) {
     (is_leaf(*n) ? graph.inputs : graph.nodes).push_back(NodePtr::reclaim_copy(const_cast<Node*>(n)));
     d.add(std::string_view(n->op().name));
     d.add(std::string_view(n->op().overload));
-    for (const Value& v : n->operands()) d.add(v ? numbers[v.node.get()] << 8 | v.index : ~0ull);
+    for (const Value& v : n->operands()) d.add(v ? numbers[v.node.get()] << 32 | v.index : ~0ull);
     for (const Attribute& a : n->attributes()) for_each_number(a, [&](uint64_t number) { d.add(number); });
     for (const TensorType& t : n->types()) {
       d.add(uint64_t(t.dtype) << 8 | t.sizes.size());
@@ -256,7 +263,7 @@ Graph make_graph(const std::vector<Value>& outputs) {
         if (!numbers.count(done)) leave(done);
       }
     }
-    d.add(numbers[root.node.get()] << 8 | root.index);
+    d.add(numbers[root.node.get()] << 32 | root.index);
   }
   d.add(std::string_view(composites()));
   d.add(uint64_t(at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL)));  // which lowerings write to products
@@ -562,6 +569,11 @@ static std::vector<IndexCheck>& checks_now() {
 void check_later(const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error) {
   std::lock_guard lock(trace_mutex());
   check_later(make_value(builtin::any_outside, {integers}, {low, high, allowed ? Attribute(*allowed) : Attribute()}, {at::kBool, {}}), std::move(message), index_error);
+}
+
+void check_later(const at::Tensor& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error) {
+  std::lock_guard lock(trace_mutex());
+  check_later(read(integers), low, high, allowed, std::move(message), index_error);
 }
 
 void check_later(Value outside, std::string message, bool index_error) {

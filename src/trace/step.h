@@ -18,9 +18,15 @@ void bound_trace();
 /// Called for every recorded result: watches for the end of a backward.
 void note_recorded();
 
-/// Between these two somebody holds values without the lock: what runs meanwhile must not overwrite its inputs.
-void hold_buffers();
-void release_buffers();
+/// Whether this thread runs a backward.
+bool in_backward();
+
+/// While there is one, somebody holds values without the lock: what runs meanwhile must not overwrite its inputs.
+struct HeldBuffers {
+  HeldBuffers();
+  ~HeldBuffers();
+  HeldBuffers(const HeldBuffers&) = delete;
+};
 
 /// That integers lie outside [low, high) (`allowed` apart), in a program: indices, which compiled code clamps, and divisors.
 struct IndexCheck {
@@ -31,8 +37,9 @@ struct IndexCheck {
 };
 /// Lets the program that computes `outside` raise after it has run, if that is true.
 void check_later(Value outside, std::string message, bool index_error);
-/// The same of integers.
+/// The same of integers, a value or a tensor's.
 void check_later(const Value& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error);
+void check_later(const at::Tensor& integers, int64_t low, int64_t high, std::optional<int64_t> allowed, std::string message, bool index_error);
 /// The checks recorded since the last execution, for a program that somebody else runs.
 std::vector<IndexCheck> take_checks();
 

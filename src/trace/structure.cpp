@@ -33,7 +33,7 @@ std::string structure_of(const Graph& graph) {
     // A body is recorded anew for other sizes.
     if (const Body* body = n->op().body) d.add(std::string_view(n->op().name)), d.add(std::string_view(structure_of(body->graph)));
     else d.add(uint64_t(reinterpret_cast<uintptr_t>(&n->op())));
-    for (const Value& v : n->operands()) d.add(v ? numbers[v.node.get()] << 8 | v.index : ~0ull);
+    for (const Value& v : n->operands()) d.add(v ? numbers[v.node.get()] << 32 | v.index : ~0ull);
     for (const Attribute& a : n->attributes()) {
       d.add(a.index());
       if (auto* b = std::get_if<bool>(&a)) d.add(*b);
@@ -43,7 +43,7 @@ std::string structure_of(const Graph& graph) {
     }
     types(*n);
   }
-  for (const Value& v : graph.outputs) d.add(numbers[v.node.get()] << 8 | v.index);
+  for (const Value& v : graph.outputs) d.add(numbers[v.node.get()] << 32 | v.index);
   return d.hex();
 }
 

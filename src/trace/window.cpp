@@ -1,7 +1,5 @@
 #include "trace/window.h"
 
-#include <torch/csrc/autograd/graph_task.h>
-
 #include <algorithm>
 
 #include "runtime/early_runner.h"
@@ -9,6 +7,7 @@
 #include "trace/capture.h"
 #include "trace/composite.h"
 #include "trace/hash.h"
+#include "trace/step.h"
 
 namespace cresset::trace {
 namespace {
@@ -142,7 +141,7 @@ bool note_operator(uint64_t kind, uint64_t constants, c10::ArrayRef<Value> opera
 }
 
 void note_location(const Operator& op, std::string where) {
-  if (where.empty()) where = torch::autograd::get_current_graph_task_id() >= 0 ? "in a backward" : "";
+  if (where.empty()) where = in_backward() ? "in a backward" : "";
   window().where = std::string(op.name) + (where.empty() ? "" : " at " + where);
 }
 const std::string& noted_location() { return window().where; }

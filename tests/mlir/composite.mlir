@@ -3,6 +3,7 @@
 // RUN: cresset-opt --decompose-composites=filter=acme.outer %s | FileCheck %s --check-prefix=OUTER
 // RUN: cresset-opt --decompose-composites="filter=acme.*{beta=2,dtype=f32,rank=1,shape=4,version=1}" %s | FileCheck %s --check-prefix=OUTER
 // RUN: cresset-opt --decompose-composites="filter=acme.outer{dtype=bf16}" %s | FileCheck %s --check-prefix=KEEP
+// RUN: cresset-opt --decompose-composites="filter=acme.outer{beta=2e+0}" %s | FileCheck %s --check-prefix=OUTER
 // RUN: cresset-opt --decompose-composites=filter=all,-acme.outer %s | FileCheck %s --check-prefix=KEEP
 // RUN: not cresset-opt --decompose-composites="filter=acme.outer{dtype}" %s 2>&1 | FileCheck %s --check-prefix=BAD
 // RUN: not cresset-opt --decompose-composites="filter=aten.gelo" %s 2>&1 | FileCheck %s --check-prefix=NONE

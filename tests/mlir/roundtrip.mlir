@@ -82,3 +82,15 @@ func.func @control(%n: tensor<i32>) -> tensor<i32> {
   }
   return %0 : tensor<i32>
 }
+
+// The body works in a wider type than the init value, of which `applies` would make it.
+// CHECK-LABEL: func.func @promoted
+func.func @promoted(%x: tensor<8xbf16>, %i: tensor<bf16>) -> tensor<f32> {
+  // CHECK: reducer(%{{.*}}: tensor<f32>, %{{.*}}: tensor<f32>)
+  %0 = stablehlo.reduce(%x init: %i) across dimensions = [0] : (tensor<8xbf16>, tensor<bf16>) -> tensor<f32>
+   reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}

@@ -36,7 +36,7 @@ func.func @main(%x0: tensor<9x270xi32>, %i0: tensor<12x270xi32>, %u0: tensor<12x
   %five = stablehlo.constant dense<5> : tensor<6x8x70x1xi32>
   %a2 = stablehlo.reshape %i2 : (tensor<6x8x70xi32>) -> tensor<6x8x70x1xi32>
   %c2 = stablehlo.remainder %a2, %five : tensor<6x8x70x1xi32>
-  %y2 = "stablehlo.scatter"(%x2, %c2, %u2) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [2, 0], scatter_indices_batching_dims = [2, 0], scatter_dims_to_operand_dims = [1], index_vector_dim = 3>, indices_are_sorted = false, unique_indices = false}> ({
+  %y2 = "stablehlo.scatter"(%x2, %c2, %u2) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0, 2], scatter_indices_batching_dims = [0, 2], scatter_dims_to_operand_dims = [1], index_vector_dim = 3>, indices_are_sorted = false, unique_indices = false}> ({
   ^bb0(%l: tensor<i32>, %r: tensor<i32>):
     %s = stablehlo.add %l, %r : tensor<i32>
     stablehlo.return %s : tensor<i32>

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 import torch_cresset
-from conftest import fallbacks
+from conftest import fallbacks, same
 
 
 def attention(device, q, k, v, mask=None, **options):
@@ -263,6 +263,29 @@ def test_gradient_of_few_heads_is_computed_by_all_threads(heads, queries, keys, 
     assert "x".join(map(str, (1, heads, queries, width))) + "]" in kernel.split("-> f32[")[1] and kernel.split("-> f32[")[1][0] in "234"  # a sum of each part
     for a, b in zip(ours, exact_gradients(*[x.double() if x is not None and x.is_floating_point() else x for x in (*inputs, out, g)], **options)):
         torch.testing.assert_close(a, b.to(dtype))
+
+
+@pytest.mark.parametrize("queries, keys, width", [(4, 40, 80), (3, 40, 12), (256, 7, 64), (33, 2, 40), (4, 9, 24), (4, 8, 72), (1, 100, 65)])
+@pytest.mark.parametrize("cpu", ["", "avx2", "baseline"])
+def test_gradient_of_few_queries_or_keys(queries, keys, width, cpu, tmp_path):
+    """Products over queries and over keys have panels of different widths there."""
+    code = f"""
+import torch, torch_cresset, torch.nn.functional as F
+torch.manual_seed(0)
+q, k, v, g = (torch.randn(2, 2, n, {width}) for n in ({queries}, {keys}, {keys}, {queries}))
+def run(device, dtype):
+    t = [x.to(device, dtype).requires_grad_() for x in (q, k, v)]
+    return [x.cpu().double() for x in torch.autograd.grad(F.scaled_dot_product_attention(*t), t, g.to(device, dtype))]
+for a, b in zip(run("cresset", torch.float32), run("cpu", torch.float64)):
+    torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | ({"CRESSET_CPU": cpu} if cpu else {}))
+
+
+@pytest.mark.parametrize("mask", [(8, 1, 70), (8, 1, 1), (1, 1, 70), (1, 8, 1, 70), (1, 70)])
+def test_masks_of_any_rank_where_heads_share_keys(mask):
+    q, k, v = torch.randn(1, 8, 1, 32), torch.randn(1, 2, 70, 32), torch.randn(1, 2, 70, 32)
+    same(lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m, enable_gqa=True), q, k, v, torch.randn(mask), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("order", [(0, 2, 1, 3), (2, 0, 1, 3)])

@@ -12,6 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 import torch_cresset
 import torch_cresset.compile
@@ -587,3 +588,124 @@ def test_dynamo_s_cache_serves_the_next_process(tmp_path):
     graphs, recorded, kernels = run()
     assert graphs == 1 and recorded and kernels
     assert run() == [0, recorded, 0]  # nothing traced by Dynamo, recorded again, no kernel compiled
+
+
+@pytest.mark.parametrize("road", ["direct", "aot_autograd"])
+def test_gradients_share_no_memory(road):
+    """Each becomes a leaf's .grad, to which later ones are added in place."""
+    w, d, x = nn.Parameter(torch.ones(3, 3)), nn.Parameter(torch.zeros(3, 3)), torch.ones(2, 3)
+    backend = "cresset" if road == "direct" else lambda module, inputs: torch_cresset.compile._through_aot_autograd(module, list(inputs))
+    f = torch.compile(lambda x: (x @ (w + d)).sum(), backend=backend)
+    for _ in range(2):
+        f(x).backward()
+    assert w.grad.tolist() == d.grad.tolist() == [[4.0] * 3] * 3
+    x, y, g = torch.ones(4, requires_grad=True), torch.ones(4, requires_grad=True), torch.full((4,), 2.0)
+    add = torch.compile(lambda x, y: x + y, backend=backend)
+    for _ in range(2):
+        add(x, y).backward(g)
+    assert x.grad.tolist() == y.grad.tolist() == [4.0] * 4 and g.tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_a_checkpoint_around_a_compiled_function(reentrant):
+    linear = nn.Linear(4, 4)
+    f = compiled(lambda x: torch.tanh(linear(x)))
+    x = torch.randn(3, 4, requires_grad=True)
+    checkpoint(f, x, use_reentrant=reentrant).sum().backward()
+    (expected,) = torch.autograd.grad(torch.tanh(linear(x)).sum(), x)
+    torch.testing.assert_close(x.grad, expected)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_a_checkpoint_draws_the_same_numbers_again(reentrant):
+    f = compiled(lambda x: F.dropout(x, 0.5) * 2)
+    for _ in range(2):
+        x = torch.ones(1000, requires_grad=True)
+        y = checkpoint(f, x, use_reentrant=reentrant)
+        y.sum().backward()
+        torch.testing.assert_close(x.grad, y.detach())
+    torch.manual_seed(1)
+    first = f(torch.ones(9))
+    with torch.random.fork_rng():
+        assert not torch.equal(f(torch.ones(9)), first)
+    torch.manual_seed(1)
+    assert torch.equal(f(torch.ones(9)), first)
+
+
+def test_two_inputs_become_the_same():
+    def f(a, b, x):
+        a.add_(x)
+        b.copy_(a)
+
+    a, b = torch.zeros(4), torch.zeros(4)
+    compiled(f)(a, b, torch.arange(4.0))
+    assert a.tolist() == b.tolist() == [0, 1, 2, 3]
+
+
+def test_a_buffer_takes_over_another_input_in_training():
+    def shifted(w, previous, now, x):
+        old = now.clone()
+        previous.copy_(now)
+        now.copy_(x)
+        return w * old
+
+    w = torch.ones(4, requires_grad=True)
+    compiled(shifted)(w, torch.zeros(4), torch.full((4,), 3.0), torch.arange(4.0)).sum().backward()
+    assert w.grad.tolist() == [3.0] * 4
+
+    def kept(w, x, buffer):
+        buffer.copy_(x)
+        return w * x
+
+    w, buffer = torch.ones(4, requires_grad=True), torch.zeros(4)
+    y = compiled(kept)(w, torch.arange(4.0), buffer)
+    assert buffer.tolist() == [0, 1, 2, 3]
+    buffer.zero_()
+    y.sum().backward()
+    assert w.grad.tolist() == [0, 1, 2, 3]
+
+
+def test_an_input_that_pieces_overwrite_is_copied_before():
+    def f(previous, now):
+        previous.copy_(now)
+        now.copy_(torch.special.bessel_j0(now) + 1)
+        return now * 2
+
+    previous, now = torch.zeros(4), torch.arange(4.0)
+    expected = [torch.zeros(4), torch.arange(4.0)]
+    torch.testing.assert_close(compiled(f)(previous, now), f(*expected))
+    torch.testing.assert_close([previous, now], expected)
+
+
+def test_sizes_are_not_those_of_a_call_that_could_not_be_recorded():
+    def f(x, b):
+        b.add_(x)
+        return b * 2 + x.shape[0], x.view(2, -1).sum(0) / x.shape[0]
+
+    g = compiled(f, dynamic=True)
+    for n, shared in [(4, False), (6, False), (8, True), (10, False), (4, False), (12, True)]:
+        base = torch.arange(2.0 * n)
+        a = [base[:n], base[n:]] if shared else [torch.arange(float(n)), torch.ones(n)]
+        b = [t.clone() for t in a]
+        torch.testing.assert_close(g(*a), f(*b))
+
+
+def test_views_of_another_dtype_are_results():
+    def of_result(x):
+        y = x + 1
+        return y, y.view(torch.int32), y.view(torch.uint8)
+
+    functions = [of_result, lambda x: x.view(torch.int32), lambda x: (x.view(torch.int32), x[1:]), lambda x: ((y := x * 2).view(torch.int32), y), lambda x: (x[2:].view(torch.int64), x * 1)]
+    for f in functions:
+        torch._dynamo.reset()
+        actual, expected = compiled(f)(torch.arange(4.0)), f(torch.arange(4.0))
+        for a, e in zip(*((r if isinstance(r, tuple) else (r,)) for r in (actual, expected)), strict=True):
+            assert a.dtype == e.dtype
+            torch.testing.assert_close(a, e)
+
+
+def test_results_on_the_device_of_what_is_on_the_cpu():
+    assert compiled(lambda: torch.ones(3, device="cresset"))().device.type == "cresset"
+    assert compiled(lambda x: x.to("cresset") * 2)(torch.ones(3)).device.type == "cresset"
+    assert compiled(lambda a, b: a * b)(torch.tensor(2.0), torch.tensor(3.0).to("cresset")).device.type == "cresset"
+    assert compiled(lambda a, b: a * b)(torch.tensor(2.0), torch.tensor(3.0)).device.type == "cpu"

@@ -1,5 +1,6 @@
 """Composites of the user's own: whole forward and backward on every road, with the numbers of the plain function."""
 
+import math
 import re
 
 import pytest
@@ -213,3 +214,37 @@ def test_mistakes_in_the_definition():
 def test_second_derivatives(device):
     x, w, v = inputs(device, torch.float64)
     assert torch.autograd.gradgradcheck(lambda x: swiglu(x, w.detach(), v.detach()), (x,))
+
+
+def test_the_order_of_operands_tells_composites_apart():
+    """Of bodies that read their inputs alike, in another order."""
+    multiply = torch_cresset.composite("acme.multiply")(lambda a, b: a * b)
+    for wanted in ((True, False), (False, True)):
+        a = torch.tensor([1.0, 2.0], device="cresset", requires_grad=wanted[0])
+        b = torch.tensor([10.0, 20.0], device="cresset", requires_grad=wanted[1])
+        multiply(a, b).sum().backward()
+        assert (a.grad if wanted[0] else b.grad).tolist() == ([10.0, 20.0] if wanted[0] else [1.0, 2.0])
+
+    def subtract(a, b, *, back: bool = False):
+        return b - a if back else a - b
+
+    subtract = torch_cresset.composite("acme.subtract")(subtract)
+    x, y = torch.tensor([1.0]).to("cresset"), torch.tensor([10.0]).to("cresset")
+    assert subtract(x, y).item() == -9 and subtract(x, y, back=True).item() == 9
+
+
+def test_results_may_depend_on_the_tensors():
+    function = torch_cresset.composite("acme.results")(lambda x: (x + 1, None) if x.dim() == 1 else (x + 1, x + 2))
+    line, square = torch.ones(2, device="cresset"), torch.ones(2, 2, device="cresset")
+    for x in (line, square, line, square):
+        first, second = function(x)
+        assert first.cpu().max() == 2 and (second is None if x.dim() == 1 else second.cpu().max() == 3)
+
+
+def test_the_sign_of_zero_tells_attributes_apart():
+    def scaled(x, *, beta: float = 1.0):
+        return x * beta
+
+    scaled = torch_cresset.composite("acme.scaled")(scaled)
+    x = torch.ones(2, device="cresset")
+    assert [math.copysign(1, scaled(x, beta=b)[0].item()) for b in (0.0, -0.0, 0.0)] == [1, -1, 1]

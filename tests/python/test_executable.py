@@ -268,3 +268,20 @@ def test_training_steps_are_not_loaded():
     program = _export_forward_backward(torch.export.export(Loss(), (torch.ones(2, 4),)))
     with pytest.raises(ValueError, match="is a LOSS_OUTPUT; torch.compile.* trains"):
         torch_cresset.load(program)
+
+
+def test_sizes_beyond_those_that_are_kept(monkeypatch):
+    monkeypatch.setattr(torch_cresset.programs, "_MOST_SIZES", 4)
+    model, n = torch.nn.Linear(3, 2).eval(), Dim("n", min=1, max=4000)
+    run = torch_cresset.load(exported(model, torch.randn(5, 3), dynamic_shapes=({0: n},)))
+    for size in (1, 2, 3, 4, 5, 6, 2, 6):
+        x = torch.randn(size, 3)
+        torch.testing.assert_close(run(x), model(x).detach())
+
+
+def test_what_is_recorded_under_autocast_is_not_what_runs_without():
+    model, x = torch.nn.Linear(3, 2).eval(), torch.randn(5, 3)
+    run = torch_cresset.load(exported(model, x))
+    for dtype in (torch.bfloat16, None, torch.bfloat16, None):
+        with torch.autocast("cpu", dtype=dtype, enabled=dtype is not None):
+            assert run(x).dtype == (dtype or torch.float32)

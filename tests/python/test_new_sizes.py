@@ -283,3 +283,16 @@ def test_explaining_compiles():
             model(torch.randn(1, 3, n, n).to("cresset")).cpu()
         report, counts = counted(lambda: torch_cresset.explain(model, torch.randn(1, 3, 33, 31).to("cresset")))
     assert counts[0] == 0 and any(c.name == "aten.gelu" for c in report)
+
+
+def test_attention_of_keys_that_are_transposed(eager):
+    """PyTorch's kernel takes widths to be dense."""
+    q, k, v, g = torch.randn(1, 4, 43, 16), torch.randn(1, 4, 16, 43), torch.randn(1, 4, 43, 16), torch.randn(1, 4, 43, 16)
+
+    def run(device, dtype):
+        tensors = [t.to(device, dtype).requires_grad_() for t in (q, k, v)]
+        out = F.scaled_dot_product_attention(tensors[0], tensors[1].transpose(2, 3), tensors[2])
+        return [t.detach().cpu().float() for t in (out, *torch.autograd.grad(out, tensors, g.to(device, dtype)))]
+
+    for ours, expected in zip(run("cresset", torch.float32), run("cpu", torch.float64), strict=True):
+        torch.testing.assert_close(ours, expected)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import warnings
 
 import pytest
@@ -241,11 +242,15 @@ torch.testing.assert_close(torch.sigmoid(x).cpu(), torch.sigmoid(x.cpu()))
     (GOOD + "__attribute__((constructor)) static void boom(void) { __builtin_trap(); }", "it crashes while it is loaded"),
     (GOOD + "#include <stdlib.h>\n__attribute__((constructor)) static void leave(void) { exit(0); }", "it ends the process while it is loaded"),
     (GOOD + "void missing(void); void (*use)(void) = missing;", "undefined symbol"),
-], ids=["nothing", "version", "size", "null", "nameless", "no plugin", "crash", "exit", "symbol"])
+    # What it leaves behind must not be waited for.
+    ("#include <unistd.h>\n__attribute__((constructor)) static void stay(void) { if (!fork()) sleep(30), _exit(0); }", "does not export cresset_get_plugin"),
+], ids=["nothing", "version", "size", "null", "nameless", "no plugin", "crash", "exit", "symbol", "left behind"])
 def test_a_bad_plugin_is_an_error(build, source, message):
     path = build(source, "bad")
+    start = time.monotonic()
     with pytest.raises(RuntimeError, match="bad.so can't be loaded.*" + message):
         torch_cresset.load_plugin(path)
+    assert time.monotonic() - start < 20
     assert F.gelu(torch.ones(3, device="cresset")).sum().item() > 2
 
 

@@ -130,3 +130,30 @@ def test_circular_padding():
     assert "scatter" not in text and "gather" not in text
     assert torch.equal(pad(x.to("cresset")).cpu(), pad(x))
     assert torch.equal(torch.compile(pad, backend="cresset")(x), pad(x))
+
+
+def test_a_dtype_view_of_a_storage_that_ends_within_an_element():
+    for road in ("cpu", "cresset"):
+        x = torch.arange(7, dtype=torch.uint8, device=road)
+        x[:4].view(torch.int32).fill_(5)
+        assert (x + 0).tolist() == [5, 0, 0, 0, 4, 5, 6]
+        y = torch.arange(5.0, dtype=torch.bfloat16, device=road)
+        z = y * 2
+        z[:4].view(torch.float32).fill_(0)
+        assert z.tolist() == [0, 0, 0, 0, 8] and (y[:4].view(torch.int32) + 0).tolist() == [1065353216, 1077952512]
+
+
+def test_resizing_to_the_same_sizes_changes_nothing():
+    x = torch.arange(6, device="cresset").view(2, 3).t()
+    x.resize_(3, 2)
+    assert x.tolist() == [[0, 3], [1, 4], [2, 5]]
+    y = torch.zeros(1, device="cresset").expand(4).resize_(4)
+    assert y.untyped_storage().nbytes() == 4
+
+
+def test_setting_a_tensor_beyond_a_storage_grows_it():
+    x, t = torch.arange(10.0, device="cresset"), torch.empty(0, device="cresset")
+    t.set_(x.untyped_storage(), 4, (16,))
+    assert t.tolist()[:6] == [4, 5, 6, 7, 8, 9] and t.untyped_storage().nbytes() == 80
+    t.zero_()
+    assert t.tolist() == [0.0] * 16 and x.tolist() == [0, 1, 2, 3, 0, 0, 0, 0, 0, 0]

@@ -45,18 +45,19 @@ class GradientEmitter : AttentionEmitter {
     c_.kernel.tasks = mask_gradient_ ? mask_gradient_->independent * mask_gradient_->sums : scores_.batch / shared * key_parts_;
     c_.kernel.cost = 0.25 * scores_.batch * double(queries) * keys * (3 * width + 2 * value_width) * (causal_ ? 0.5 : 1);
 
-    int64_t columns = round_up(width, dq_.nr), value_columns = round_up(value_width, dv_.nr);
+    // Products over queries and over keys may have panels of different widths.
+    int64_t columns = round_up(width, dq_.nr), columns_of_keys = round_up(width, dk_.nr), value_columns = round_up(value_width, dv_.nr);
     queries_at_ = reserve(rows_ * width), gradients_at_ = reserve(rows_ * value_width);
-    query_rows_at_ = reserve(rows_ * columns), gradient_rows_at_ = reserve(rows_ * value_columns);
+    query_rows_at_ = reserve(rows_ * columns_of_keys), gradient_rows_at_ = reserve(rows_ * value_columns);
     keys_at_ = reserve(keys_ * width), values_at_ = reserve(keys_ * value_width), key_rows_at_ = reserve(keys_ * columns);
     int64_t rows = round_up(group_, rows_together());
     weights_at_ = reserve(rows * pitch_), weight_gradients_at_ = reserve(rows * pitch_);
     logsumexp_at_ = reserve(rows_ + rows_together()), delta_at_ = reserve(rows_ + rows_together());
     if (mask_) factors_at_ = reserve(rows_ + rows_together());
-    query_sums_at_ = reserve(rows_ * columns), key_sums_at_ = reserve(most_keys_ * columns), value_sums_at_ = reserve(most_keys_ * value_columns);
+    query_sums_at_ = reserve(rows_ * columns), key_sums_at_ = reserve(most_keys_ * columns_of_keys), value_sums_at_ = reserve(most_keys_ * value_columns);
 
     auto head_of_keys = [&](IR own) {
-      clear(key_sums_at_, most_keys_ * columns);
+      clear(key_sums_at_, most_keys_ * columns_of_keys);
       clear(value_sums_at_, most_keys_ * value_columns);
       k_.loop(k_.i64(0), k_.i64(shared * parts), [&](IR part) {
         IR head = b_.CreateAdd(k_.mul(own, shared), b_.CreateUDiv(part, k_.i64(parts))), m0 = k_.mul(b_.CreateURem(part, k_.i64(parts)), rows_);

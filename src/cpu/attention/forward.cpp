@@ -133,7 +133,8 @@ class PackedForward : public ForwardEmitter {
  public:
   PackedForward(KernelContext& c, const AttentionOperands& values, ArrayRef<HeadArray> operands) : ForwardEmitter(c, values, operands, true, fill_tiles(operands)) {
     // Queries of a task share the packed keys and values; few heads are split, so that all threads have work.
-    keys_ = std::min<int64_t>(round_up(scores_.n, std::max(s_.nr, s_.padded(1))), round_up(128, s_.nr));
+    const int64_t unit = std::lcm(s_.nr, s_.padded(1));  // of tiles, weights are cleared up to whole ones
+    keys_ = std::min(round_up(scores_.n, unit), round_up(128, unit));
     group_ = tiles_of_group() * s_.mr;
     rows_ = std::min<int64_t>(round_up(scores_.m, group_), round_up(512, group_));
     while (scores_.batch * ceil_div(scores_.m, rows_) < 8 && rows_ > group_) rows_ = round_up(rows_ / 2, group_);
@@ -155,7 +156,7 @@ class PackedForward : public ForwardEmitter {
   }
   // As many as leave the fewest rows beyond the last query, and room in L1 beside their scores for what these are made of: with half of it full, 128 tokens take a twentieth longer.
   int64_t tiles_of_group() const {
-    if (s_.grid) return 2;
+    if (s_.grid) return std::max<int64_t>(2, rows_together() / std::gcd(s_.mr, rows_together()));
     constexpr int64_t kUsual = 4;  // of any tiles as many rows as dropout takes together, or a multiple
     const int64_t unit = rows_together() / std::gcd(s_.mr, rows_together()), room = k_.target.l1 * 3 / 8 / (keys_ * s_.mr * int64_t(sizeof(float)));
     const int64_t most = std::max(room / unit * unit, unit);

@@ -41,15 +41,16 @@ int64_t heads_to_join(const AttentionOperands& o) {
 
 CompositeOp join_heads(CompositeOp op, const AttentionOperands& o, int64_t joined) {
   OpBuilder b(op);
-  auto split = [&](Value v) {  // [batch, heads, 1, ...] to [batch, heads / joined, joined, ...]
+  auto split = [&](Value v, int64_t heads = 1) {  // [batch, heads, 1, ...] to [batch, heads / joined, joined, ...]
     SmallVector<int64_t> shape(shaped(v).getShape());
-    shape[1] /= joined, shape[2] = joined;
+    shape[heads] /= joined, shape[heads + 1] = joined;
     return shaped(v).clone(shape);
   };
   SmallVector<Value> operands;
   for (Value v : op.getOperands()) {
-    bool by_heads = v == o.query || (v == o.mask && shaped(v).getRank() == 4 && shaped(v).getDimSize(1) != 1);
-    operands.push_back(by_heads ? Value(ReshapeOp::create(b, op.getLoc(), split(v), v)) : v);
+    const int64_t heads = v == o.query ? 1 : v == o.mask ? shaped(v).getRank() - 3 : -1;  // a mask may lack the first dimensions
+    bool by_heads = v == o.query || (heads >= 0 && shaped(v).getDimSize(heads) != 1);
+    operands.push_back(by_heads ? Value(ReshapeOp::create(b, op.getLoc(), split(v, heads), v)) : v);
   }
   SmallVector<Type> types;
   for (Value v : op.getResults()) types.push_back(split(v));

@@ -86,7 +86,12 @@ IR Windows::all_within_image(IR n, int64_t count, int64_t width) const {
 bool Windows::is_flat(int64_t Axis::*row, int64_t Axis::*step) const {
   for (auto [i, a] : llvm::enumerate(g_.axes))
     if (a.*step != 1 || a.base_dilation != 1 || (i > 0 && a.in != a.*row)) return false;
-  return g_.is_dense(&Axis::in, &Axis::in_stride);
+  int64_t expected = 1;  // of a single row, too: windows begin in the padding around it
+  for (const Axis& a : llvm::reverse(g_.axes)) {
+    if (a.in_stride != expected) return false;
+    expected *= a.in;
+  }
+  return true;
 }
 
 bool Windows::can_be_inside() const {

@@ -85,10 +85,14 @@ class DirectEmitter {
       IR plane = k_.add(k_.mul(image, g_.in_image), k_.mul(group, g_.in_features * g_.in_feature));
       k_.loop(k_.i64(0), k_.i64(g_.in_features), [&](IR channel) { pad(k_.add(plane, k_.mul(channel, g_.in_feature)), first, k_.mul(channel, l_.plane)); });
       k_.loop(k_.i64(0), k_.i64(g_.features), l_.tile_features, [&](IR f) {
-        // The last ones begin with some that are there already.
+        // The last ones begin with some that are there already, and are not written again: what is written may lie where the epilogue reads.
         IR feature = k_.add(k_.mul(group, g_.features), g_.features % l_.tile_features ? k_.min(f, k_.i64(g_.features - l_.tile_features)) : f);
         convolve(feature, rows);
-        for (int64_t i = 0; i < l_.tile_features; ++i) flush(image, k_.add(feature, k_.i64(i)), i, k_.mul(first, l_.column.out), rows);
+        for (int64_t i = 0; i < l_.tile_features; ++i) {
+          IR own = k_.add(feature, k_.i64(i)), is_new = b_.CreateICmpSGE(own, k_.add(k_.mul(group, g_.features), f));
+          auto write = [&] { flush(image, own, i, k_.mul(first, l_.column.out), rows); };
+          g_.features % l_.tile_features ? k_.when(is_new, write) : write();
+        }
       });
     });
   }

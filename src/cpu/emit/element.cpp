@@ -580,7 +580,7 @@ IR float_extreme(llvm::IRBuilder<>& b, IR x, IR y, bool maximum) {
 IR ElementEmitter::compute(Operation* op, ArrayRef<IR> in) {
   auto& b = k_.b;
   llvm::IRBuilderBase::FastMathFlagGuard guard(b);
-  if (k_.uncontracted.contains(op)) b.clearFastMathFlags();
+  if (k_.uncontracted.contains(op) || op->hasAttr(kShared)) b.clearFastMathFlags();
   Type type = element(op->getOperand(isa<SelectOp>(op) ? 1 : 0));
   bool fp = is_float(type);
   auto unary = [&](llvm::Intrinsic::ID id) { return b.CreateUnaryIntrinsic(id, in[0]); };

@@ -40,6 +40,9 @@ inline constexpr llvm::StringLiteral kWithinI32 = "cresset.within_i32";
 /// Marks a conversion to i32 of unsigned bytes that are at most 127 (by simplify()): two products of these with signed bytes sum up within 16 bits.
 inline constexpr llvm::StringLiteral kSevenBits = "cresset.seven_bits";
 
+/// Marks a product of floats that is used more than once: added to something in one kernel, or walk, and not in another, it would be rounded in one place only.
+inline constexpr llvm::StringLiteral kShared = "cresset.shared";
+
 /// On a sort: how many of each line's first elements somebody reads (by simplify()).
 inline constexpr llvm::StringLiteral kFirstWanted = "cresset.first_wanted";
 

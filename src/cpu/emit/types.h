@@ -41,7 +41,9 @@ inline std::optional<llvm::SmallVector<ReshapeGroup>> reshape_groups(llvm::Array
       else return std::nullopt;
     }
     group.from_end = i, group.to_end = j;
-    groups.push_back(group);
+    // Ones at the end belong to the group before: their position may be that of several dimensions that are taken as one.
+    if (!groups.empty() && group.from == group.from_end) groups.back().to_end = j;
+    else groups.push_back(group);
   }
   return groups;
 }

@@ -161,11 +161,11 @@ std::shared_ptr<NativeKernel> find_kernel(const std::string& key) {
   return kernel;
 }
 
-std::shared_ptr<NativeKernel> share_kernel(const Kernel& kernel, const NativeKernel& other, std::vector<int64_t> arguments) {
+std::shared_ptr<NativeKernel> share_kernel(const Kernel& kernel, const std::shared_ptr<NativeKernel>& other, std::vector<int64_t> arguments) {
   static Counter shared("cresset.kernel_shared");
   shared.add();
   std::lock_guard lock(mutex());
-  return remember({other.code, kernel, true, std::move(arguments)});
+  return remember({std::shared_ptr<Code>(other, other->code.get()), kernel, true, std::move(arguments)});  // as long as its code is linked, it can be found
 }
 
 std::string find_note(const std::string& key) {

@@ -29,7 +29,7 @@ std::string kernel_key(const std::string& content, const Target& target);
 std::shared_ptr<NativeKernel> find_kernel(const std::string& key);
 
 /// The kernel `kernel`, whose code another one brought; remembered in memory.
-std::shared_ptr<NativeKernel> share_kernel(const Kernel& kernel, const NativeKernel& other, std::vector<int64_t> arguments);
+std::shared_ptr<NativeKernel> share_kernel(const Kernel& kernel, const std::shared_ptr<NativeKernel>& other, std::vector<int64_t> arguments);
 
 /// What an earlier process, or this one, noted down in the directory under a key; "" if nothing.
 std::string find_note(const std::string& key);

@@ -156,7 +156,7 @@ llvm::Error emit_select_and_scatter(KernelContext& c) {
                SmallVector<int64_t>(rank, 1), low_padding(op.getPadding(), rank)};
   // Leading dimensions that windows don't mix are independent tasks.
   size_t outer = 0;
-  while (outer < rank && w.size[outer] == 1 && w.stride[outer] == 1 && w.low[outer] == 0) ++outer;
+  while (outer < rank && w.size[outer] == 1 && w.stride[outer] == 1 && w.low[outer] == 0 && source.getDimSize(outer) == operand.getDimSize(outer)) ++outer;
   SmallVector<int64_t> planes(operand.getShape().take_front(outer)), windows(source.getShape().drop_front(outer));
   int64_t plane = product(operand.getShape().drop_front(outer));
   c.kernel.tasks = product(planes);

@@ -148,10 +148,11 @@ IR BlockedProduct::is_packed(const Block& at, IR n) {
 
 void BlockedProduct::keep(Panels& p, ArrayRef<IR> sums, IR memory, bool add) {
   auto* vector = k_.vector(p.type, p.lanes);
+  const llvm::Align align(std::min(16, p.lanes * p.bytes));
   for (auto [i, sum] : llvm::enumerate(sums)) {
     IR address = p.vector_at(memory, k_.i64(0), i), x = sum;
-    if (IR old = add ? b_.CreateAlignedLoad(vector, address, llvm::Align(16)) : nullptr) x = k_.plus(old, x);
-    b_.CreateAlignedStore(x, address, llvm::Align(16));
+    if (IR old = add ? b_.CreateAlignedLoad(vector, address, align) : nullptr) x = k_.plus(old, x);
+    b_.CreateAlignedStore(x, address, align);
   }
 }
 

@@ -318,8 +318,10 @@ void Panels::pack_b(IR batch, IR n0, IR columns, IR k0, IR count, const std::fun
     });
     if (s_.divides_columns(nr)) return;
     k_.when(b_.CreateICmpSLT(whole, columns), [&] {
-      for (int v = 0; v < vectors; ++v) put(llvm::Constant::getNullValue(k_.vector(unit, lanes)), target(whole), k_.i64(v * lanes));
-      one_row_of_b(batch, b_.CreateAdd(n0, whole), k, end, b_.CreateSub(columns, whole), target(whole));
+      // Each unit is written once: another task may already read a panel that is kept.
+      IR left = b_.CreateSub(columns, whole);
+      one_row_of_b(batch, b_.CreateAdd(n0, whole), k, end, left, target(whole));
+      k_.loop(left, k_.i64(nr), [&](IR n) { put(llvm::Constant::getNullValue(unit), target(whole), n); });
     });
   });
 }

@@ -23,7 +23,10 @@ bool has_channels_last(ConvolutionOp op) {
   return last >= 2 && shaped(op).getNumElements() > 0 && std::max(dims.getInputFeatureDimension(), dims.getInputBatchDimension()) == last && !llvm::is_contained(dims.getInputSpatialDimensions(), 0) &&
          dims.getOutputFeatureDimension() == last && dims.getOutputBatchDimension() == (is_exchanged(dims) ? last - 1 : 0);
 }
-bool is_matrix_product(ConvolutionOp op) { return !is_exchanged(op.getDimensionNumbers()) && op.getFeatureGroupCount() == 1 && op.getBatchGroupCount() == 1 && is_pointwise(op); }
+bool is_matrix_product(ConvolutionOp op) {
+  auto dims = op.getDimensionNumbers();
+  return !is_exchanged(dims) && dims.getInputSpatialDimensions() == dims.getOutputSpatialDimensions() && op.getFeatureGroupCount() == 1 && op.getBatchGroupCount() == 1 && is_pointwise(op);
+}
 // [first, second, spatial…]
 SmallVector<int64_t> order(int64_t first, int64_t second, ArrayRef<int64_t> spatial) {
   SmallVector<int64_t> result{first, second};

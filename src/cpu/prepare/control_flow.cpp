@@ -122,7 +122,7 @@ WhileOp simplified(WhileOp loop) {
     if (end->getOperand(i) != argument) continue;
     left_out.set(i);
     Value constant = loop->getOperand(i);
-    argument.replaceAllUsesExcept(constant, end);
+    argument.replaceUsesWithIf(constant, [&, i = i](OpOperand& use) { return use.getOwner() != end || use.getOperandNumber() != i; });
     condition.getArgument(i).replaceAllUsesWith(constant);
     loop->getResult(i).replaceAllUsesWith(constant);
   }
@@ -149,7 +149,7 @@ void hoist_constants(WhileOp loop) {
   auto is_outside = [&](Value v, Region* region) { return v.getParentRegion()->isProperAncestor(region) || is_cheap(v); };
   auto should_move = [&](Operation* op, Region*) {
     if (op->getNumResults() != 1 || is_cheap(op->getResult(0)) || isa<ConstantOp>(op)) return false;
-    if (!isa<DotGeneralOp, ConvolutionOp, ReduceOp, ReduceWindowOp, SortOp, CompositeOp>(op) && !is_elementwise(op)) return false;
+    if (!isa<DotGeneralOp, ConvolutionOp, ReduceOp, ReduceWindowOp, SortOp>(op) && !is_elementwise(op) && !composite_kind(op)) return false;  // not what only a plugin runs
     return llvm::any_of(op->getOperands(), [&](Value v) { return shaped(v).getNumElements() >= shaped(op->getResult(0)).getNumElements(); });
   };
   auto move = [&](Operation* op, Region*) {

@@ -30,7 +30,6 @@ class MultiplyQuantised final : public OpRewritePattern<DotGeneralOp> {
   };
 
   LogicalResult matchAndRewrite(DotGeneralOp op, PatternRewriter& r) const override {
-    constexpr int64_t kMostTerms = 32768;  // of 255 * 255 each
     if (!element(op).isF32()) return failure();
     auto dims = op.getDotDimensionNumbers();
     Side x{op.getLhs(), dims.getLhsBatchingDimensions(), dims.getLhsContractingDimensions(), {}, {}};
@@ -48,7 +47,7 @@ class MultiplyQuantised final : public OpRewritePattern<DotGeneralOp> {
     if (qy) y.q = *qy;
     if ((qx && !x.is_good()) || (qy && !y.is_good())) return failure();
     if (!qx || !qy) return scale_afterwards(op, r, qx ? x : y);
-    if (terms > kMostTerms) return failure();
+    if (terms > std::numeric_limits<int32_t>::max() / (x.q.reach() * y.q.reach())) return failure();
     note_assumption(x.q), note_assumption(y.q);
     r.replaceOp(op, scaled(scaled(differences(op, r, x, y, terms), x, r), y, r));
     return success();

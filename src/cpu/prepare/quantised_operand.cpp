@@ -38,8 +38,14 @@ BlockArgument given_zero(const Spread& zero) {
 std::optional<int64_t> whole_number(const Spread& s) {
   if (!s.number) return std::nullopt;
   bool is_float = isa<FloatType>(s.number.getElementType());
-  double n = is_float ? s.number.getSplatValue<APFloat>().convertToDouble() : double(s.number.getSplatValue<APInt>().getSExtValue());
+  auto whole = [&](const APInt& n) { return is_unsigned(s.number.getElementType()) ? double(n.getZExtValue()) : double(n.getSExtValue()); };
+  double n = is_float ? s.number.getSplatValue<APFloat>().convertToDouble() : whole(s.number.getSplatValue<APInt>());
   return n == std::trunc(n) && std::abs(n) <= 255 ? std::optional(int64_t(n)) : std::nullopt;
+}
+
+int64_t Quantised::reach() const {
+  int64_t low = is_unsigned(element(bytes)) ? 0 : -128, z = zero ? whole_number(*zero).value_or(low) : 0;
+  return std::max(std::abs(low - z), std::abs(low + 255 - z));
 }
 
 Value Quantised::all_bytes(PatternRewriter& r) const {

@@ -27,6 +27,8 @@ struct Quantised {
 
   /// The bytes, moved as the value is.
   mlir::Value all_bytes(mlir::PatternRewriter& r) const;
+  /// The most that a byte less its zero can be, either way.
+  int64_t reach() const;
 };
 std::optional<Quantised> quantised(mlir::Value v);
 /// Notes on @main what is assumed from now on (kAssumedZero).

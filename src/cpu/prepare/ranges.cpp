@@ -29,8 +29,21 @@ double most(Value v, int steps) {
 
 namespace {
 
-// x - max(x), the maximum over some dimensions of x and broadcast along them.
-bool is_at_most_zero(Value v) {
+// Whether unsigned bytes are at most 127, as those that are quantised to seven bits.
+bool is_at_most_127(Value v) {
+  Operation* op = v.getDefiningOp();
+  if (!op) return false;
+  if (auto pad = dyn_cast<PadOp>(op)) return byte(pad.getPaddingValue()).value_or(255) <= 127 && is_at_most_127(pad.getOperand());
+  if (isa<TransposeOp, ReshapeOp, SliceOp, BroadcastInDimOp, ReverseOp>(op)) return is_at_most_127(op->getOperand(0));
+  if (isa<MaxOp, MinOp, ConcatenateOp>(op)) return llvm::all_of(op->getOperands(), is_at_most_127);
+  auto convert = dyn_cast<ConvertOp>(op);
+  if (convert && isa<IntegerType>(element(convert.getOperand()))) convert = convert.getOperand().getDefiningOp<ConvertOp>();
+  return convert && isa<FloatType>(element(convert.getOperand())) && least(convert.getOperand()) >= 0 && most(convert.getOperand()) <= 127;
+}
+
+}  // namespace
+
+bool is_less_its_maximum(Value v) {
   auto difference = v.getDefiningOp<SubtractOp>();
   auto broadcast = difference ? difference.getRhs().getDefiningOp<BroadcastInDimOp>() : BroadcastInDimOp();
   if (!broadcast) return false;
@@ -46,24 +59,10 @@ bool is_at_most_zero(Value v) {
   return kept == spread;
 }
 
-// Whether unsigned bytes are at most 127, as those that are quantised to seven bits.
-bool is_at_most_127(Value v) {
-  Operation* op = v.getDefiningOp();
-  if (!op) return false;
-  if (auto pad = dyn_cast<PadOp>(op)) return byte(pad.getPaddingValue()).value_or(255) <= 127 && is_at_most_127(pad.getOperand());
-  if (isa<TransposeOp, ReshapeOp, SliceOp, BroadcastInDimOp, ReverseOp>(op)) return is_at_most_127(op->getOperand(0));
-  if (isa<MaxOp, MinOp, ConcatenateOp>(op)) return llvm::all_of(op->getOperands(), is_at_most_127);
-  auto convert = dyn_cast<ConvertOp>(op);
-  if (convert && isa<IntegerType>(element(convert.getOperand()))) convert = convert.getOperand().getDefiningOp<ConvertOp>();
-  return convert && isa<FloatType>(element(convert.getOperand())) && least(convert.getOperand()) >= 0 && most(convert.getOperand()) <= 127;
-}
-
-}  // namespace
-
 void mark_ranges(func::FuncOp function) {
   auto mark = [](Operation* op, StringRef what) { op->setAttr(what, UnitAttr::get(op->getContext())); };
   function.walk([&](ExpOp op) {
-    if (is_at_most_zero(op.getOperand())) mark(op, kAtMostZero);
+    if (is_less_its_maximum(op.getOperand())) mark(op, kAtMostZero);
   });
   function.walk([&](ConvertOp op) {
     auto is_cut = [](Operation* user) { return isa<ConvertOp>(user) && is_byte(element(user->getResult(0))); };

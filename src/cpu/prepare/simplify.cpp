@@ -227,7 +227,10 @@ Value simplify_slice(SliceOp op, PatternRewriter& r) {
   return llvm::all_of(op.getStrides(), [](int64_t s) { return s == 1; }) ? part_of_convolution(op.getOperand(), op.getStartIndices(), op.getLimitIndices(), r) : Value();
 }
 Value simplify_concatenate(ConcatenateOp op, PatternRewriter&) { return op.getInputs().size() == 1 ? op.getInputs()[0] : Value(); }
-Value simplify_pad(PadOp op, PatternRewriter&) { return op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), [](int64_t p) { return p == 0; }) ? op.getOperand() : Value(); }
+Value simplify_pad(PadOp op, PatternRewriter&) {
+  auto is_zero = [](int64_t p) { return p == 0; };
+  return op.getOperand().getType() == op.getType() && llvm::all_of(op.getEdgePaddingLow(), is_zero) && llvm::all_of(op.getInteriorPadding(), is_zero) ? op.getOperand() : Value();
+}
 
 // Whether what is written is one of each pair along the last dimension.
 bool is_of_pairs(RankedTensorType array, RankedTensorType update) {
@@ -277,12 +280,12 @@ Value simplify_add(AddOp op, PatternRewriter& r) {
     Value two = constant_like(op, 2, r);
     return mul(LogisticOp::create(r, op.getLoc(), mul(tanh.getDefiningOp<TanhOp>().getOperand(), two)), two);
   }
-  // x + c x³ (there, too) is x (c x² + 1).
+  // x + c x³ (there, too) is x (c x² + 1); with c below 0 the sum of two infinities would be lost.
   auto [cube, c] = scaled_by_number<MulOp>(op.getRhs().getDefiningOp<MulOp>());
   auto outer = cube ? cube.getDefiningOp<MulOp>() : MulOp();
   auto square = outer ? outer.getLhs().getDefiningOp<MulOp>() : MulOp();
   Value x = op.getLhs();
-  if (square && outer.getRhs() == x && square.getLhs() == x && square.getRhs() == x && outer->hasOneUse())
+  if (square && c > 0 && outer.getRhs() == x && square.getLhs() == x && square.getRhs() == x && outer->hasOneUse())
     return mul(x, AddOp::create(r, op.getLoc(), mul(square, constant_like(op, c, r)), constant_like(op, 1, r)));
   return {};
 }
@@ -318,11 +321,9 @@ Value unrepeated(Value v) {
 bool is_softmax_sum(Value v) {
   auto sum = v.getDefiningOp<ReduceOp>();
   auto e = sum && sum.getInputs().size() == 1 ? sum.getInputs()[0].getDefiningOp<ExpOp>() : ExpOp();
-  auto difference = e ? e.getOperand().getDefiningOp<SubtractOp>() : SubtractOp();
-  if (!difference || !isa<AddOp>(sum.getBody().front().front())) return false;
-  auto largest = unrepeated(difference.getRhs()).getDefiningOp<ReduceOp>();
-  return largest && largest.getInputs().size() == 1 && largest.getInputs()[0] == difference.getLhs() && isa<MaxOp>(largest.getBody().front().front()) &&
-         largest.getDimensions() == sum.getDimensions();
+  if (!e || !is_less_its_maximum(e.getOperand()) || !isa<AddOp>(sum.getBody().front().front())) return false;
+  auto largest = unrepeated(e.getOperand().getDefiningOp<SubtractOp>().getRhs()).getDefiningOp<ReduceOp>();
+  return largest && largest.getDimensions() == sum.getDimensions();
 }
 Value simplify_divide(DivOp op, PatternRewriter& r) {
   auto divisor = number(op.getRhs());
@@ -518,6 +519,15 @@ int64_t first_wanted(SortOp op) {
   return wanted;
 }
 
+// What a reduction promotes is converted before it: all else knows one type for an input, its init value and its result.
+void convert_promoted(Operation* reduction) {
+  OpBuilder b(reduction);
+  for (OpOperand& operand : reduction->getOpOperands()) {
+    Type to = element(reduction->getResult(operand.getOperandNumber() % reduction->getNumResults()));
+    if (element(operand.get()) != to) operand.set(ConvertOp::create(b, reduction->getLoc(), shaped(operand.get()).clone(to), operand.get()));
+  }
+}
+
 }  // namespace
 
 void simplify(ModuleOp module, bool tiles) {
@@ -562,11 +572,13 @@ void simplify(ModuleOp module, bool tiles) {
   GreedyRewriteConfig config;
   config.enableConstantCSE(true);
   for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isDeclaration()) continue;
     auto merge = [&] {
       IRRewriter rewriter(context);
       DominanceInfo dominance(function);
       eliminateCommonSubExpressions(rewriter, dominance, function);
     };
+    function.walk([](Operation* op) { if (isa<ReduceOp, ReduceWindowOp>(op)) convert_promoted(op); });
     drop_empty(function);
     count_booleans(function);
     merge();  // so that an operation with one user is seen as such

@@ -1,0 +1,190 @@
+"""Inputs at the edges of what operators are defined for: results and gradients are eager's, whatever path is taken."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import torch_cresset
+from conftest import same
+
+inf, nan = math.inf, math.nan
+
+
+def with_gradient(function, *inputs):
+    """The function's result and the gradients of its inputs."""
+    inputs = [t.detach().requires_grad_(t.is_floating_point()) for t in inputs]
+    result = function(*inputs)
+    wanted = [t for t in inputs if t.requires_grad]
+    return [result.detach()] + list(torch.autograd.grad(result.sum(), wanted))
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_ignored_class_counts_for_nothing(reduction, weighted):
+    x, y = torch.tensor([[-inf, 1.0, 2.0], [-inf, 0.0, 3.0], [-inf, 2.0, 2.0]]), torch.tensor([0, 1, 2])
+    weight = torch.tensor([1.0, 2.0, 0.5]) if weighted else None
+    same(lambda x, y, *weight: F.nll_loss(F.log_softmax(x, 1), y, *weight, ignore_index=0, reduction=reduction), x, y, *([weight] if weighted else []))
+    same(lambda x, y: F.cross_entropy(x, y, ignore_index=0, reduction=reduction), x, y)
+
+
+def test_where_all_classes_are_ignored_there_is_no_gradient():
+    y = torch.zeros(3, dtype=torch.long)
+    same(lambda x, y: with_gradient(lambda x: F.cross_entropy(x, y, ignore_index=0), x)[1], torch.randn(3, 4), y)
+
+
+@pytest.mark.parametrize("norm", ["layer", "group"])
+def test_norms_of_bf16_with_parameters_of_f32_keep_their_statistics_in_f32(norm):
+    x, w, b = (torch.randn(4, 64) + 100).bfloat16(), torch.randn(64), torch.randn(64)
+    if norm == "layer":
+        statistics = lambda x, w, b: torch.native_layer_norm(x, (64,), w, b, 1e-5)[1:]
+    else:
+        statistics = lambda x, w, b: torch.native_group_norm(x, w, b, 4, 64, 1, 8, 1e-5)[1:]
+    same(statistics, x, w, b, rtol=2e-5, atol=1e-4)  # a variance of 1 beside squares of 10^4
+
+
+@pytest.mark.parametrize(
+    "mode, scale, size",
+    [("linear", 1.05, (10,)), ("bilinear", (1.0, 1.05), (3, 10)), ("trilinear", (1.05, 1.0, 2.0), (10, 2, 3)), ("nearest", 1.05, (10,)), ("nearest", (1.0, 1.05), (3, 10)), ("nearest", (1.0, 2.07), (3, 10)), ("nearest", (1.05, 2.07, 1.0), (10, 10, 2))],
+    ids=str,
+)
+def test_a_scale_that_keeps_or_doubles_a_size(mode, scale, size):
+    same(lambda x: with_gradient(lambda x: F.interpolate(x, scale_factor=scale, mode=mode) ** 2, x), torch.randn(2, 3, *size))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_a_filter_leaves_a_size_that_is_kept(mode):
+    same(lambda x: F.interpolate(x, scale_factor=(1.05, 0.5), mode=mode, antialias=True), torch.randn(1, 2, 10, 8))
+
+
+@pytest.mark.parametrize("operator", ["baddbmm", "addmv", "addmm"])
+def test_nothing_is_added_at_beta_0(operator):
+    function = getattr(torch, operator)
+    sizes = {"baddbmm": ((1, 2, 2), (1, 2, 2), (1, 2, 2)), "addmv": ((2,), (2, 2), (2,)), "addmm": ((2, 2), (2, 2), (2, 2))}[operator]
+    added, x, y = torch.full(sizes[0], nan).to("cresset"), *(torch.randn(s).to("cresset") for s in sizes[1:])
+    for beta in (1.0, 0.5, 0.25, 0.0, 0.0):  # a number that varies becomes an input of the program
+        assert function(added, x, y, beta=beta).cpu().isnan().any() == (beta != 0)
+
+
+@pytest.mark.parametrize("compare", [torch.eq, torch.gt, torch.le])
+def test_integers_are_compared_in_the_precision_of_a_single_f64(compare):
+    same(compare, torch.tensor([16777217, 16777216, 3]), torch.tensor(16777216.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.uint8, torch.float32])
+def test_linspace_between_fractions(dtype):
+    for first, last, steps in ((0.5, 5.5, 5), (1.9, 7.9, 7)):
+        torch.testing.assert_close(torch.linspace(first, last, steps, dtype=dtype, device="cresset").cpu(), torch.linspace(first, last, steps, dtype=dtype))
+
+
+def test_windows_of_no_elements_have_gradients():
+    same(lambda y: with_gradient(lambda y: y.unfold(1, 0, 1), y), torch.randn(2, 4))
+
+
+def test_the_largest_of_a_bag_may_be_no_number():
+    weight = torch.tensor([[nan], [1.0], [nan], [2.0]])
+    items, bags, scale = torch.tensor([0, 1, 2, 3, 0, 2]), torch.tensor([0, 2, 4]), torch.tensor([[1.0], [1.5], [2.0]])
+    same(lambda w, i, o, s: with_gradient(lambda w: F.embedding_bag(i, w, o, mode="max") * s, w)[1], weight, items, bags, scale)
+
+
+@pytest.mark.parametrize("function", [torch.softmax, torch.log_softmax])
+def test_softmax_of_one_number(function):
+    for number in (1.5, inf, nan):
+        same(lambda x: function(x, 0), torch.tensor(number))
+
+
+@pytest.mark.parametrize("diagonal", [2**63 - 2, -(2**63), 3, -3])
+def test_any_diagonal(diagonal):
+    same(lambda x: (x.triu(diagonal), x.tril(diagonal)), torch.randn(3, 4))
+
+
+def test_a_spread_below_0_is_an_error():
+    with pytest.raises(RuntimeError, match="std >= 0.0"):
+        torch.normal(torch.zeros(3).to("cresset"), torch.tensor([1.0, -1.0, 1.0]).to("cresset")).cpu()
+
+
+@pytest.mark.parametrize("default", [torch.float64, torch.float32])
+def test_integers_become_what_is_the_default_now(default):
+    half = torch_cresset.composite("edges.half")(lambda a: a / 2)
+    a = torch.tensor([1, 2], device="cresset")
+    first = [(a / 3).dtype, a.sin().dtype, half(a).dtype]
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(default)
+    try:
+        assert [(a / 3).dtype, a.sin().dtype, half(a).dtype] == [default] * 3
+        torch.testing.assert_close((a / 3).cpu(), torch.tensor([1, 2]) / 3)
+    finally:
+        torch.set_default_dtype(before)
+    assert first == [before] * 3
+
+
+def test_reshapes_that_add_ones_at_the_end():
+    """The position within such a dimension is that of several that are taken as one."""
+    same(lambda a, b: torch.cat([a.unsqueeze(-1), b], 1), torch.randn(4, 33), torch.randn(4, 20, 1))
+    same(lambda x, b: (y := x.unsqueeze(-1) * b) - y.sum((1, 2), keepdim=True), torch.randn(64, 33), torch.randn(64, 33, 1), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("learning_rate", [torch.tensor(0.1), torch.tensor([0.1])], ids=["number", "one element"])
+def test_fused_optimizers_take_a_tensor_of_one_element_as_rate(learning_rate):
+    parameters = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(3).to("cresset"))]
+    for p in parameters:
+        optimizer = torch.optim.SGD([p], lr=learning_rate.to(p.device), fused=True)
+        p.grad = torch.ones_like(p)
+        optimizer.step()
+    torch.testing.assert_close(parameters[1].detach().cpu(), parameters[0].detach())
+
+
+def test_a_rate_that_changes_while_much_is_pending():
+    """More than may be pending is run before the step is recorded, which then must not overwrite the rate that it has read."""
+    kept = torch.tensor(1.0, device="cresset")
+    rate = kept + 0
+    rate.cpu()
+    del kept
+    p, g, other = torch.ones(3).to("cresset"), torch.ones(3).to("cresset"), torch.ones(2).to("cresset")
+    with torch.no_grad():
+        for _ in range(20000):
+            other.neg_()
+        rate.mul_(3.0)
+        torch._fused_sgd_([p], [g], [], weight_decay=0.0, momentum=0.0, lr=rate, dampening=0.0, nesterov=False, maximize=False, is_first_step=False, grad_scale=None, found_inf=None)
+    assert p.cpu().tolist() == [-2.0, -2.0, -2.0]
+
+
+def test_many_results_of_one_operator():
+    many = torch_cresset.composite("edges.many")(lambda a: tuple(a * float(i) for i in range(300)))
+    for i in (0, 256):
+        results = many(torch.ones(3).to("cresset"))
+        one = results[i]
+        del results
+        assert one.cpu().tolist() == [float(i)] * 3
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_an_array_does_not_exceed_its_own_extreme(dim):
+    """Where it is computed more than once: a product that is added to is rounded once in one place, and twice in another that has it for itself."""
+    x = torch.randn(200, 300)
+
+    def largest(x):
+        h = x * 1.7
+        y = h + 0.3
+        most = y.amax(dim, keepdim=True)
+        return (y == most).float() + h.sin(), (y > most).float() + h.sin(), torch.sqrt(most - y) + h.sin(), torch.acos(y / y.abs().amax(dim, keepdim=True)) + h
+
+    for ours, expected in zip(torch.compile(largest, backend="cresset")(x), largest(x), strict=True):
+        torch.testing.assert_close(ours, expected, rtol=1e-4, atol=1e-3)  # acos near 1, and the root near 0, magnify what is rounded
+
+
+def test_a_maximum_of_other_rows_is_no_softmax():
+    x = torch.tensor([[0.0, 100.0], [0.0, -200.0]])
+    same(lambda x: (e := torch.exp(x - x.max(1).values)) / e.sum(1, keepdim=True), x, rtol=1e-5, atol=1e-6)
+
+
+def test_bytes_that_are_made_within_a_program():
+    """There is no argument of bytes whose zero could be assumed."""
+
+    def quantised(x, w, zero):
+        a = torch.clamp(torch.round(x / 0.05) + zero, -128, 127).to(torch.int8)
+        b = torch.clamp(torch.round(w / 0.05), -128, 127).to(torch.int8)
+        return ((a.to(torch.int32) - zero).float() * 0.05) @ (b.float() * 0.05)
+
+    same(quantised, torch.randn(64, 128), torch.randn(128, 96), torch.tensor(3, dtype=torch.int32), rtol=1e-4, atol=1e-4)
