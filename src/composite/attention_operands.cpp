@@ -1,5 +1,6 @@
 // What stands for the operands of an attention: views of what its products are computed from, the scale and the mask.
 #include <cmath>
+#include <numeric>
 
 #include "composite/attention_pattern.h"
 #include "composite/sampler.h"
@@ -162,10 +163,12 @@ std::string AttentionPattern::find_scale() {
 }
 
 std::string AttentionPattern::find_mask_operand() {
+  bool is_finite = false;  // what hides later positions
   for (const Mask& mask : masks_) {
-    MaskKind kind = kind_of(mask);
+    double most = -INFINITY;
+    MaskKind kind = kind_of(mask, most);
     if (kind == MaskKind::OffByOne) return "its causal mask is off by one";
-    if (kind == MaskKind::Causal) is_causal_ = true;
+    if (kind == MaskKind::Causal) is_causal_ = true, is_finite |= most != -INFINITY;
     if (kind != MaskKind::Operand) continue;
     if (operand_) return "it has several masks";
     operand_ = &mask;
@@ -173,11 +176,12 @@ std::string AttentionPattern::find_mask_operand() {
     if (!mask_.value) return "its mask has no place";
     if (is_scaled(mask)) return "its mask is scaled";
   }
-  return "";
+  // A query that sees no key but those that the other mask hides has some of the later ones as well.
+  return operand_ && is_finite ? "it has several masks" : "";
 }
 
-// Near the diagonal everywhere, and at the ends.
-AttentionPattern::MaskKind AttentionPattern::kind_of(const Mask& mask) const {
+// Near the diagonal everywhere, and at the ends; what seems to be nothing or causal then at all places, or at as many as one can wait for. `most`: of what hides.
+AttentionPattern::MaskKind AttentionPattern::kind_of(const Mask& mask, double& most) const {
   // Its value at a place: 0, or what is added.
   Sampler sampler(3);
   sampler.skip_products();
@@ -197,6 +201,7 @@ AttentionPattern::MaskKind AttentionPattern::kind_of(const Mask& mask) const {
       for (int64_t j : js) {
         double v = at(n, i, j);
         bool masked = v <= kMasked;
+        if (masked) most = std::max(most, v);
         if (v != 0) nothing = false;
         if (!(v == 0 || masked)) causal = above = below = false;
         causal &= masked == (j > i), above &= masked == (j > i + 1), below &= masked == (j > i - 1);
@@ -204,8 +209,26 @@ AttentionPattern::MaskKind AttentionPattern::kind_of(const Mask& mask) const {
       if (!sampler.leaves().empty() && !causal && !nothing) return MaskKind::Operand;
     }
   if (!sampler.leaves().empty()) return MaskKind::Operand;
-  if (nothing) return MaskKind::None;
-  if (causal) return MaskKind::Causal;
+  if (nothing || causal) {
+    constexpr int64_t kMost = 1 << 18, kBlock = 1 << 12;
+    int64_t total = batches_ * heads_ * positions_ * keys_.size, step = std::max<int64_t>(1, total / kMost);
+    while (std::gcd(step, total) != 1) ++step;
+    // Layers have the same mask.
+    size_t structure = llvm::hash_combine(structure_of(mask.value, {}), mask.op->getName().getAsOpaquePointer(), mask.keeps, llvm::bit_cast<uint64_t>(mask.low), batches_ * heads_, positions_, keys_.size, nothing);
+    for (int64_t n : probes(batches_ * heads_))
+      for (int64_t i : probes(positions_))
+        for (int64_t j : probes(keys_.size))
+          if (auto place = above_softmax(n, i, j, mask.step)) structure = llvm::hash_combine(structure, llvm::hash_combine_range(place->begin(), place->end()));
+    auto [known, is_new] = verified_.try_emplace(structure);
+    for (int64_t k = 0, at_place = 0; is_new && known->second.empty() && k < total; k += step, ++at_place) {
+      if (at_place % kBlock == 0) sampler = Sampler(3), sampler.skip_products();
+      int64_t j = k % keys_.size, i = k / keys_.size % positions_;
+      double v = at(k / keys_.size / positions_, i, j);
+      if (!(v == 0 || v <= kMasked) || (v != 0) != (!nothing && j > i)) known->second = "it is hidden elsewhere";
+    }
+    if (known->second.empty()) return nothing ? MaskKind::None : MaskKind::Causal;
+    return MaskKind::Operand;
+  }
   return (above || below) && positions_ == keys_.size && positions_ > 2 ? MaskKind::OffByOne : MaskKind::Operand;
 }
 

@@ -1,5 +1,7 @@
 #include "composite/attention_pattern.h"
 
+#include <cmath>
+
 namespace cresset::composite {
 
 using namespace mlir;
@@ -61,7 +63,21 @@ static int only(Value v, ArrayRef<int64_t> dims) {
   return found;
 }
 
+bool is_safe_softmax(Operation* op, Value scores) {
+  auto select = dyn_cast<SelectOp>(op);
+  if (!select || constant_number(select.getOnTrue()) != 0.0) return false;
+  Operation* hidden = select.getPred().getDefiningOp();
+  while (hidden && is_layout(hidden)) hidden = hidden->getOperand(0).getDefiningOp();
+  auto all = dyn_cast_or_null<ReduceOp>(hidden);
+  if (!all || all.getNumOperands() != 2 || !isa_and_nonnull<AndOp>(combiner(all.getBody()))) return false;
+  auto compare = all->getOperand(0).getDefiningOp<CompareOp>();
+  return compare && compare.getComparisonDirection() == ComparisonDirection::EQ && compare.getLhs() == scores && constant_number(compare.getRhs()) == -INFINITY;
+}
+
 std::string AttentionPattern::find_axes() {
+  for (Value v : ArrayRef<Value>(to_softmax_.values).drop_back())
+    if (Operation* op = v.getDefiningOp(); !is_layout(op) && !isa<ConvertOp>(op) && !is_safe_softmax(op, softmax_->getOperand(0)))
+      return "between its softmax and the second product is " + op->getName().getStringRef().str();
   if (auto e = match_weights(); !e.empty()) return e;
   if (auto e = find_keys(); !e.empty()) return e;
   return list_axes();

@@ -58,7 +58,7 @@ class AttentionPattern {
   std::string find_mask_operand();
   std::string verify();
   std::string evaluate();
-  MaskKind kind_of(const Mask& mask) const;
+  MaskKind kind_of(const Mask& mask, double& most) const;
   void find_mask_view(const Mask& mask);
   bool is_mask(const View& view, const Mask& mask, const Path& path, size_t step) const;
   bool is_scaled(const Mask& mask) const;

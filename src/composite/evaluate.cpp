@@ -28,20 +28,31 @@ struct Formula {
   SmallVector<double, 2> parameters;
   double operator()(double x) const { return scalar->formula(x, parameters.data()).v; }
 };
+std::optional<double> number_of(Attribute a) {
+  if (auto f = dyn_cast_or_null<FloatAttr>(a)) return f.getValueAsDouble();
+  if (auto b = dyn_cast_or_null<BoolAttr>(a)) return b.getValue();
+  if (auto i = dyn_cast_or_null<IntegerAttr>(a)) return double(i.getInt());
+  return std::nullopt;
+}
+// Whether the attributes have these values. A number that is absent is the default; a text tells formulas of one name apart.
+bool have(DictionaryAttr attributes, ArrayRef<Constant> constants) {
+  return llvm::all_of(constants, [&](const Constant& c) {
+    Attribute a = attributes.get(c.name);
+    return std::visit([&](const auto& v) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) return isa_and_nonnull<StringAttr>(a) && cast<StringAttr>(a).getValue() == v;
+      else return !a || number_of(a) == double(v);
+    }, c.value);
+  });
+}
 std::optional<Formula> formula_of(StringRef name, DictionaryAttr attributes) {
   for (const Scalar& s : scalar_references()) {
     if (s.name != name) continue;
     Formula formula{&s, {}};
-    bool fits = llvm::all_of(s.fixed, [&](const Constant& c) {
-      auto* text = std::get_if<std::string>(&c.value);
-      auto attribute = attributes.getAs<StringAttr>(c.name);
-      return !text || (attribute && attribute.getValue() == *text);
-    });
+    bool fits = have(attributes, s.fixed);
     for (const auto& r : s.recover) {
-      Attribute value = attributes.get(r.attribute);
-      if (auto f = dyn_cast_or_null<FloatAttr>(value)) formula.parameters.push_back(f.getValueAsDouble());
-      else if (auto i = dyn_cast_or_null<IntegerAttr>(value)) formula.parameters.push_back(double(i.getInt()));
-      else fits = false;
+      auto value = number_of(attributes.get(r.attribute));
+      fits &= value.has_value();
+      formula.parameters.push_back(value.value_or(0));
     }
     if (fits) return formula;
   }
@@ -62,7 +73,7 @@ std::optional<std::function<double(double, double)>> gradient_of(Operation* op) 
   auto composite = dyn_cast<CompositeOp>(op);
   if (!composite || op->getNumOperands() != 2 || op->getNumResults() != 1) return std::nullopt;
   const Entry* entry = find_composite(composite.getName());
-  if (!entry) return std::nullopt;
+  if (!entry || !have(composite.getCompositeAttributes(), entry->fixed)) return std::nullopt;
   if (entry->slope) return [entry](double g, double x) { return g * entry->slope(x); };
   for (const Entry& forward : catalogue()) {
     if (forward.backward != entry->name) continue;
@@ -175,7 +186,9 @@ ElementFunction element_function(Operation* op) {
 // `depth`: of arithmetic that is looked through. A long chain is no constant, and is asked about at each of its links.
 static std::optional<double> constant_number(Value v, int depth) {
   while (Operation* op = v.getDefiningOp()) {
-    if (isa<BroadcastInDimOp, ReshapeOp, ConvertOp>(op)) {
+    // A float that becomes an integer is another number.
+    bool converts = isa<ConvertOp>(op) && (is_float(v) || (is_integer(v) && !is_float(op->getOperand(0))));
+    if (isa<BroadcastInDimOp, ReshapeOp>(op) || converts) {
       v = op->getOperand(0);
       continue;
     }
@@ -223,9 +236,10 @@ std::optional<Row> Evaluator::compute(Value v) {
   };
   if (!op || !isa<RankedTensorType>(v.getType())) return fail();
   if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
-    if (!keeps_rows(broadcast)) return fail();
+    if (!llvm::is_sorted(broadcast.getBroadcastDimensions())) return fail();  // a transpose
     const Row* inner = get(broadcast.getOperand());
-    return inner ? std::optional(*inner) : std::nullopt;
+    if (!inner) return std::nullopt;
+    return keeps_rows(broadcast, inner->size() == 1) ? std::optional(*inner) : fail();
   }
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     const Row* inner = get(reshape.getOperand());
@@ -260,6 +274,10 @@ std::optional<Row> Evaluator::compute(Value v) {
   }
   // The table may have grown: the pointers are taken again.
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) operands[i] = get(operand);
+  // Numbers of all rows with a weight: an element is of one row's number each.
+  bool is_weight = reduces_ && n > 1 && type_of(v).getNumElements() != space_.rows() * n_;
+  for (auto [row, operand] : llvm::zip(operands, op->getOperands()))
+    if (is_weight && row->size() == 1 && !constant_number(operand)) return fail();
   auto function = element_function(op);
   if (!function) return fail();
   Row result(n);
@@ -272,7 +290,7 @@ std::optional<Row> Evaluator::compute(Value v) {
 }
 
 // From a row's one number, or from a row that is the same everywhere else (a weight), to the full space; or within either.
-bool Evaluator::keeps_rows(BroadcastInDimOp op) {
+bool Evaluator::keeps_rows(BroadcastInDimOp op, bool is_number) {
   ArrayRef<int64_t> from = shape_of(op.getOperand()), to = shape_of(op);
   if (!reduces_) return without_ones(from) == without_ones(to);
   if (to != ArrayRef<int64_t>(space_.shape)) {
@@ -288,7 +306,8 @@ bool Evaluator::keeps_rows(BroadcastInDimOp op) {
     if (space_.is_reduced(int64_t(d))) row |= present, all_row &= present;
     else rest |= present, all_rest &= present;
   }
-  return (!row && all_rest) || (!rest && all_row) || (all_row && all_rest);
+  // In a square a number's dimension looks like a weight's.
+  return (all_row && all_rest) || (is_number ? !row && all_rest : !rest && all_row);
 }
 
 std::optional<Row> Evaluator::reduce(ReduceOp op) {
@@ -299,17 +318,15 @@ std::optional<Row> Evaluator::reduce(ReduceOp op) {
   bool whole = from == ArrayRef<int64_t>(space_.shape) && dims == space_.reduced;
   // Over dimensions of size 1 a reduction is a reshape.
   if (!whole && !llvm::all_of(dims, [&](int64_t d) { return from[d] == 1; })) return std::nullopt;
-  Block& body = op.getBody().front();
-  if (llvm::range_size(body) != 2) return std::nullopt;
-  Operation& reducer = body.front();
-  if (!isa<AddOp, MaxOp, MinOp>(reducer) || body.getTerminator()->getOperand(0) != reducer.getResult(0)) return std::nullopt;
+  Operation* reducer = combiner(op.getBody());
+  if (!isa_and_nonnull<AddOp, MaxOp, MinOp>(reducer)) return std::nullopt;
   const Row* found = get(op->getOperand(0));
   if (!found) return std::nullopt;
   Row row = *found;
   auto init = constant_number(op->getOperand(1));
   if (!init) return std::nullopt;
   if (isa<AddOp>(reducer) && *init != 0) return std::nullopt;
-  Binary combine = binary(&reducer);
+  Binary combine = binary(reducer);
   if (!whole) {
     for (double& v : row) v = combine(*init, v);
     return row;
@@ -332,6 +349,15 @@ std::optional<Row> Evaluator::dot(DotGeneralOp op) {
   double sum = 0;
   for (int64_t i = 0; i < n_; ++i) sum += (found->size() == 1 ? (*found)[0] : (*found)[i]) * (other->size() == 1 ? (*other)[0] : (*other)[i]);
   return Row{sum};
+}
+
+Operation* combiner(Region& region) {
+  Block& body = region.front();
+  Operation& op = body.front();
+  if (body.getNumArguments() != 2 || !llvm::hasNItems(body, 2) || op.getNumResults() != 1 || body.getTerminator()->getOperand(0) != op.getResult(0)) return nullptr;
+  if (!isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp, XorOp>(op)) return nullptr;
+  Value a = op.getOperand(0), b = op.getOperand(1), first = body.getArgument(0), second = body.getArgument(1);
+  return (a == first && b == second) || (a == second && b == first) ? &op : nullptr;
 }
 
 bool is_norm_root(Operation& op) {

@@ -53,6 +53,9 @@ ElementFunction element_function(mlir::Operation* op);
 /// One number in all elements: a splat constant, also broadcast or converted.
 std::optional<double> constant_number(mlir::Value v);
 
+/// What a reduction or a scatter combines two elements by, if it is one operation of both, in any order; or null.
+mlir::Operation* combiner(mlir::Region& region);
+
 /// A root, or its reciprocal, as of a variance.
 bool is_norm_root(mlir::Operation& op);
 /// A product of rows with rows of the same place, summed: one number for each row.
@@ -72,7 +75,7 @@ class Evaluator {
   std::optional<Row> compute(mlir::Value v);
   std::optional<Row> reduce(mlir::stablehlo::ReduceOp op);
   std::optional<Row> dot(mlir::stablehlo::DotGeneralOp op);
-  bool keeps_rows(mlir::stablehlo::BroadcastInDimOp op);
+  bool keeps_rows(mlir::stablehlo::BroadcastInDimOp op, bool is_number);
   const Space& space_;
   int64_t n_;
   bool reduces_;

@@ -1,5 +1,6 @@
 // Plugins behind the C interface of include/cresset/kernel_plugin.h.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,7 +151,7 @@ std::string open(const std::string& path, const cresset_plugin*& plugin) {
 // Loads it in a child, which may crash or hang.
 std::string try_in_child(const std::string& path) {
   int ends[2];
-  if (pipe(ends)) return std::strerror(errno);
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) return std::strerror(errno);
   pid_t child = fork();
   if (child < 0) return std::strerror(errno);
   if (child == 0) {
@@ -162,14 +163,13 @@ std::string try_in_child(const std::string& path) {
     _exit(text.empty() ? kLoaded : 1);
   }
   close(ends[1]);
+  // A process that the plugin leaves behind may keep the pipe open: what has been written when the child ends is all there is.
+  int status = 0, waited;
+  while ((waited = waitpid(child, &status, 0)) < 0 && errno == EINTR) {}
   std::string text(4096, 0);
-  size_t length = 0;
-  for (ssize_t n; length < text.size() && (n = read(ends[0], &text[length], text.size() - length)) > 0;) length += size_t(n);
+  text.resize(size_t(std::max<ssize_t>(0, read(ends[0], text.data(), text.size()))));
   close(ends[0]);
-  text.resize(length);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return text;  // somebody else has waited for it (SIGCHLD is ignored): what it wrote is all there is
+  if (waited < 0) return text;  // somebody else has waited for it (SIGCHLD is ignored)
   if (WIFSIGNALED(status))
     return WTERMSIG(status) == SIGALRM ? "loading it takes more than " + std::to_string(kLoadSeconds) + " s"
                                        : std::string("it crashes while it is loaded (") + strsignal(WTERMSIG(status)) + ")";

@@ -40,6 +40,8 @@ struct Attentions {
   AttentionEvaluations evaluations;
 };
 void raise_attention(Program& program, Attentions& attentions, RaiseReport& report);
+/// Whether a select puts 0 in place of the weights where all of a row's scores are -inf, as PyTorch's math kernel does.
+bool is_safe_softmax(mlir::Operation* select, mlir::Value scores);
 /// The one whose second product this is.
 std::optional<RaisedAttention> raise_attention_of(Program& program, mlir::stablehlo::DotGeneralOp second, AttentionEvaluations& verified, RaiseReport& report, std::string& error);
 /// The gradients, where softmax has been raised with its own.

@@ -49,14 +49,14 @@ class AttentionGradient {
   double operand(Sampler& s, size_t k, const Place& at) const { return s.get(a_.operands[k].value, a_.operands[k].element(at)); }
   bool is_hidden(Sampler& s, int64_t n, int64_t i, int64_t j) const;
   void set_operands(Sampler& s, Value g) const;
-  void set_weights(Sampler& s) const;
+  void set_weights(Sampler& s, Sampler::Field given = {}) const;
   std::string find_gradient();
   bool is_at(const View& view, const Wanted& wanted);
   bool find(Wanted& wanted, ArrayRef<Value> candidates);
+  bool hides_what_is_hidden(Operation* select, Value from) const;
   SmallVector<Value> behind(Value from, bool product) const;
   void find_mask_gradient();
   DenseSet<Operation*> region() const;
-  std::string check_closed();
   DenseSet<Value> sources() const;
   void leave_out_hidden_queries(CompositeOp made);
 
@@ -145,10 +145,10 @@ void AttentionGradient::set_operands(Sampler& s, Value g) const {
     if (!llvm::is_contained(given, v)) s.set(v, s.random(v)), given.push_back(v);
 }
 
-// The weights and their gradient are random, and nothing where scores are hidden.
-void AttentionGradient::set_weights(Sampler& s) const {
+// The weights and their gradient are random, if they are not given, and nothing where scores are hidden.
+void AttentionGradient::set_weights(Sampler& s, Sampler::Field given) const {
   for (Value v : {softmax(), Value(gradient_->getResult(0))}) {
-    auto field = s.random(v);
+    auto field = given ? given : s.random(v);
     s.set(v, [this, field, &s](int64_t linear) {
       Indices at = unravel(linear, shape_of(softmax()));
       int64_t n = 0, i = 0, j = 0;
@@ -158,10 +158,18 @@ void AttentionGradient::set_weights(Sampler& s) const {
   }
 }
 
+// Times a constant.
+bool is_scaled(Operation* op) {
+  return isa<MulOp, DivOp>(op) && (constant_number(op->getOperand(1)) || (isa<MulOp>(op) && constant_number(op->getOperand(0))));
+}
+
 // The gradient of the result: what is multiplied with the values where the gradient of the softmax begins.
 std::string AttentionGradient::find_gradient() {
   auto up = climb(gradient_->getOperand(0), [](Value v) { return v.getDefiningOp<DotGeneralOp>() != nullptr; });
   if (!up) return "there is no product in front of its softmax's gradient";
+  for (Value v : ArrayRef<Value>(up->values).drop_back())
+    if (Operation* op = v.getDefiningOp(); !is_layout(op) && !isa<ConvertOp>(op) && !is_scaled(op) && !is_safe_softmax(op, a_.softmax->getOperand(0)))
+      return "in front of its softmax's gradient is " + op->getName().getStringRef().str();
   auto product = cast<DotGeneralOp>(up->values.back().getDefiningOp());
   Wanted g{"the result", {batches_, heads_, positions_, value_width_}, {}, {}};
   std::string error = "what is between its products is neither scale nor mask";
@@ -207,6 +215,19 @@ bool AttentionGradient::is_at(const View& view, const Wanted& wanted) {
   return true;
 }
 
+// Whether a select behind the softmax, or behind its gradient, takes away what the forward's mask has hidden, and nothing else.
+bool AttentionGradient::hides_what_is_hidden(Operation* select, Value from) const {
+  if (is_safe_softmax(select, a_.softmax->getOperand(0))) return true;
+  constexpr int64_t kMost = 1 << 14;
+  int64_t size = type_of(from).getNumElements(), step = size <= kMost ? 1 : size / kMost | 1;
+  Sampler s(71);
+  s.skip_products();
+  set_weights(s, [](int64_t) { return 1.0; });
+  for (int64_t at = 0; at < size; at += step)
+    if (s.get(select->getResult(0), at) != s.get(from, at)) return false;
+  return true;
+}
+
 // Values that may be results: one product behind `from`, or none, and what only arranges it, scales it or sums up heads.
 SmallVector<Value> AttentionGradient::behind(Value from, bool product) const {
   SmallVector<Value> found;
@@ -216,9 +237,9 @@ SmallVector<Value> AttentionGradient::behind(Value from, bool product) const {
     auto [v, multiplied] = work.pop_back_val();
     for (Operation* user : v.getUsers()) {
       if (user->getBlock() != &program_.block || user->getNumResults() != 1 || !is_float(user->getResult(0)) || seen.contains(user->getResult(0))) continue;
-      bool multiplies = isa<DotGeneralOp>(user), scaled = isa<MulOp, DivOp>(user) && llvm::any_of(user->getOperands(), [](Value u) { return constant_number(u).has_value(); });
+      bool multiplies = isa<DotGeneralOp>(user);
       bool summed = isa<ReduceOp>(user) && user->getNumOperands() == 2;
-      if (!(multiplies && !multiplied) && !(summed && multiplied) && !(isa<SelectOp>(user) && !multiplied) && !is_layout(user) && !isa<ConvertOp, NegOp>(user) && !scaled) continue;
+      if (!(multiplies && !multiplied) && !(summed && multiplied) && !(isa<SelectOp>(user) && !multiplied && hides_what_is_hidden(user, v)) && !is_layout(user) && !isa<ConvertOp, NegOp>(user) && !is_scaled(user)) continue;
       Value next = user->getResult(0);
       seen.insert(next);
       if (multiplied || multiplies) found.push_back(next);
@@ -264,7 +285,7 @@ std::string AttentionGradient::understand() {
   for (Wanted& w : wanted_)
     if (!find(w, &w == &wanted_[2] ? of_weights : of_scores)) return std::string("there is no gradient of ") + w.name;
   find_mask_gradient();
-  return check_closed();
+  return is_closed(region(), sources()) ? "" : "it is computed from something besides";
 }
 
 // Whether somebody multiplies it by so much, as the gradient of padding that became -1e9, that its rounding shows: the attention's gradient subtracts sums that it has added up in different orders.
@@ -318,15 +339,6 @@ DenseSet<Value> AttentionGradient::sources() const {
   for (Value v : a_.op->getOperands()) all.insert(v);
   for (Value v : a_.op->getResults()) all.insert(v);
   return all;
-}
-
-// Whether the results are computed from the operands alone.
-std::string AttentionGradient::check_closed() {
-  DenseSet<Value> stop = sources();
-  for (Operation* op : region())
-    for (Value v : op->getOperands())
-      if (isa<BlockArgument>(v) && !stop.contains(v)) return "it is computed from something besides";
-  return "";
 }
 
 void AttentionGradient::outline(RaiseReport& report) {

@@ -1,5 +1,6 @@
 #include "composite/raise_loss.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "composite/emit.h"
@@ -36,7 +37,7 @@ std::optional<Loss> inputs_of(Value y) {
     if (!seen.insert(v).second) continue;
     if (seen.size() > 160 || !isa<RankedTensorType>(v.getType())) return std::nullopt;
     Operation* op = v.getDefiningOp();
-    if (op && is_step(op)) {
+    if (op && is_step(op) && !is_bounded_label(v)) {
       work.append(op->operand_begin(), op->operand_end());
       continue;
     }
@@ -50,12 +51,11 @@ std::optional<Loss> inputs_of(Value y) {
   return loss;
 }
 
-// The element of one row that its label picks, in a program of random scores and labels.
+// The element of one row that its label picks, in a program of random scores, and random labels if they are not given.
 struct Rows {
-  Rows(const Loss& loss, unsigned seed) : loss(loss), sampler(seed) {
+  Rows(const Loss& loss, unsigned seed, const Sampler::Field& labels = {}) : loss(loss), sampler(seed) {
     sampler.set(loss.scores, sampler.random(loss.scores));
-    int64_t classes = loss.classes();
-    sampler.set(loss.labels, [=](int64_t at) { return double((at * 7919 + seed * 31 + 3) % classes); });
+    sampler.set(loss.labels, labels ? labels : random_labels(seed, loss.classes()));
   }
   double picked(int64_t row) {
     int64_t classes = loss.classes(), label = int64_t(sampler.get(loss.labels, row));
@@ -74,6 +74,19 @@ bool is_near(double found, double expected, const Loss& loss) {
   return std::fabs(found - expected) <= tolerance_of(loss.scores) * std::max(0.1, std::fabs(expected));
 }
 
+// 1 or -1 if the value has what is picked of each row, or less of it; else 0.
+int sign_of(const Loss& loss, Value v, unsigned seed, const Sampler::Field& labels = {}) {
+  int sign = 0;
+  for (int64_t row : {int64_t(0), loss.rows() / 2, loss.rows() - 1}) {
+    Rows rows(loss, seed, labels);
+    double found = rows.sampler.get(v, row), expected = rows.picked(row);
+    int here = is_near(found, expected, loss) ? 1 : is_near(found, -expected, loss) ? -1 : 0;
+    if (here == 0 || (sign != 0 && sign != here) || rows.sampler.exhausted()) return 0;
+    sign = here;
+  }
+  return sign;
+}
+
 // A value on the way to y that is +- what is picked of each row: the rest is a sum of it, whatever the number of classes.
 Value picked_rows(const Loss& loss, int& sign) {
   SmallVector<Value> work{loss.y};
@@ -82,55 +95,66 @@ Value picked_rows(const Loss& loss, int& sign) {
     Value v = work.pop_back_val();
     Operation* op = v.getDefiningOp();
     if (!op || !is_step(op) || !seen.insert(v).second) continue;
-    if (v != loss.y && is_float(v) && type_of(v).getNumElements() == loss.rows() && !constant_number(v)) {
-      sign = 0;
-      bool fits = true;
-      for (int64_t row : {int64_t(0), loss.rows() / 2, loss.rows() - 1}) {
-        Rows rows(loss, 31);
-        double found = rows.sampler.get(v, row), expected = rows.picked(row);
-        int here = is_near(found, expected, loss) ? 1 : is_near(found, -expected, loss) ? -1 : 0;
-        fits &= here != 0 && (sign == 0 || sign == here) && !rows.sampler.exhausted();
-        sign = here;
-      }
-      if (fits) return v;
-    }
+    if (v != loss.y && is_float(v) && type_of(v).getNumElements() == loss.rows() && !constant_number(v))
+      if ((sign = sign_of(loss, v, 31))) return v;
     work.append(op->operand_begin(), op->operand_end());
   }
   return {};
 }
 
+// Whether no class is left out of the numbers of rows. What is no class may be anything: a number that is picked, NaN, or 0 for all of these, as a one-hot has it. If only some are 0, a mask names them.
+bool takes_all_labels(const Loss& loss, Value v, int sign, ArrayRef<int64_t> classes, ArrayRef<int64_t> others) {
+  auto always = [](int64_t label) { return [=](int64_t) { return double(label); }; };
+  if (!llvm::all_of(classes, [&](int64_t label) { return sign_of(loss, v, 45, always(label)) == sign; })) return false;
+  auto left_out = llvm::count_if(others, [&](int64_t label) { return Rows(loss, 45, always(label)).sampler.get(v, 0) == 0; });
+  return left_out == 0 || left_out == int64_t(others.size());
+}
+
 // `near`: how far off the sum of all rows is.
 bool matches(Loss& loss, double& near) {
-  int64_t rows = loss.rows();
-  if (loss.reduction == None) {
-    for (unsigned seed : {41u, 42u})
-      for (int64_t row : {int64_t(0), rows / 2, rows - 1}) {
-        Rows r(loss, seed);
-        if (!is_near(r.sampler.get(loss.y, row), -r.picked(row), loss) || r.sampler.exhausted()) return false;
-      }
-    return true;
-  }
+  int64_t rows = loss.rows(), classes = loss.classes();
+  auto telling = telling_labels(loss.y, {loss.scores, loss.labels}, classes);
+  auto middle = std::stable_partition(telling.begin(), telling.end(), [=](int64_t label) { return label >= 0 && label < classes; });
+  ArrayRef<int64_t> inside(telling.begin(), middle), outside(middle, telling.end());
+  if (loss.reduction == None) return sign_of(loss, loss.y, 41) == -1 && sign_of(loss, loss.y, 42) == -1 && takes_all_labels(loss, loss.y, -1, inside, outside);
   int sign = 1;
   Value part = picked_rows(loss, sign);
-  if (!part && rows * loss.classes() > (1 << 18)) return false;
-  for (unsigned seed : {43u, 44u}) {
-    Rows r(loss, seed);
+  if (!part && rows * classes > (1 << 18)) return false;
+  // What is found, and the sum over the rows that count.
+  auto sum = [&](unsigned seed, const Sampler::Field& labels, llvm::function_ref<bool(int64_t)> counts) {
+    Rows r(loss, seed, labels);
+    Sampler::Field field;
+    if (part) r.sampler.set(part, field = r.sampler.random(part));
     double sum = 0;
-    if (part) {
-      auto field = r.sampler.random(part);
-      r.sampler.set(part, field);
-      for (int64_t row = 0; row < rows; ++row) sum -= sign * field(row);
-    } else {
-      for (int64_t row = 0; row < rows; ++row) sum -= r.picked(row);
-    }
-    double found = r.sampler.get(loss.y, 0), expected = loss.reduction == Mean ? sum / double(rows) : sum;
-    if (r.sampler.exhausted()) return false;
+    for (int64_t row = 0; row < rows; ++row)
+      if (counts(row)) sum -= part ? sign * field(row) : r.picked(row);
+    double found = r.sampler.get(loss.y, 0);
+    return std::pair(r.sampler.exhausted() ? NAN : found, sum);
+  };
+  auto all = [](int64_t) { return true; };
+  double count = loss.reduction == Mean ? double(rows) : 1;
+  for (unsigned seed : {43u, 44u}) {
+    auto [found, of_all] = sum(seed, {}, all);
+    double expected = of_all / count;
     if (!is_near(found, expected, loss)) {
       near = std::min(near, std::fabs(found - expected) / std::max(0.1, std::fabs(expected)));
       return false;
     }
   }
-  return true;
+  if (part && !takes_all_labels(loss, part, sign, inside, outside)) return false;
+  for (int64_t first = 0; first < int64_t(inside.size()); first += rows) {
+    auto [found, of_all] = sum(46, [&](int64_t at) { return double(inside[size_t(first + at) % inside.size()]); }, all);
+    if (!is_near(found, of_all / count, loss)) return false;
+  }
+  // The same of the sum: what is no class in every second row, which do not count either, or are left out.
+  size_t left_out = 0;
+  for (int64_t label : outside) {
+    auto random = random_labels(47, classes);
+    auto [found, of_others] = sum(47, [&](int64_t at) { return at % 2 ? random(at) : double(label); }, [](int64_t row) { return row % 2 == 1; });
+    if (loss.reduction == Mean && is_near(found, of_others / double(rows / 2), loss)) return false;
+    left_out += is_near(found, of_others / count, loss);
+  }
+  return left_out == 0 || left_out == outside.size();
 }
 
 // The picked elements as a gather.
@@ -192,6 +216,31 @@ void outline_loss(Program& program, Loss& loss, RaiseReport& report) {
 }
 
 }  // namespace
+
+bool is_bounded_label(Value v) {
+  Operation* op = is_integer(v) && !constant_number(v) ? v.getDefiningOp() : nullptr;
+  if (auto select = dyn_cast_or_null<SelectOp>(op)) return constant_number(select.getOnTrue()) || constant_number(select.getOnFalse());
+  return op && isa<MaxOp, MinOp, ClampOp>(op);
+}
+
+Sampler::Field random_labels(unsigned seed, int64_t classes) {
+  return [=](int64_t at) { return double((at * 7919 + seed * 31 + 3) % classes); };
+}
+
+SmallVector<int64_t> telling_labels(Value v, ArrayRef<Value> inputs, int64_t classes) {
+  llvm::SetVector<int64_t> labels;
+  for (int64_t label : {int64_t(0), int64_t(1), classes - 1, classes, int64_t(-1), int64_t(-100)}) labels.insert(label);
+  DenseSet<Value> seen(inputs.begin(), inputs.end());
+  SmallVector<Value> work{v};
+  while (!work.empty()) {
+    Value u = work.pop_back_val();
+    if (!seen.insert(u).second) continue;
+    if (auto number = is_integer(u) ? constant_number(u) : std::nullopt)
+      for (int64_t step : {-1, 0, 1}) labels.insert(int64_t(*number) + step);
+    else if (Operation* op = u.getDefiningOp()) work.append(op->operand_begin(), op->operand_end());
+  }
+  return labels.takeVector();
+}
 
 void raise_losses(Program& program, RaiseReport& report) {
   // Values that depend on floats and on labels; the last first.

@@ -3,10 +3,17 @@
 
 #include "composite/raise.h"
 #include "composite/region.h"
+#include "composite/sampler.h"
 
 namespace cresset::composite {
 
 enum Reduction { None = 0, Mean = 1, Sum = 2 };  // as in ATen
+
+/// Labels brought among the classes: others would be no labels of an nll_loss.
+bool is_bounded_label(mlir::Value v);
+/// Labels at random for each row; and those for which a value, computed from the inputs, may do something else: the first and last classes, what is no class, and those around its integer constants.
+Sampler::Field random_labels(unsigned seed, int64_t classes);
+llvm::SmallVector<int64_t> telling_labels(mlir::Value v, mlir::ArrayRef<mlir::Value> inputs, int64_t classes);
 
 void raise_losses(Program& program, RaiseReport& report);
 /// Their gradients in terms of the scores or of log probabilities.

@@ -43,7 +43,7 @@ std::optional<LossGradient> inputs_of(Value v, bool whole, const DenseSet<Value>
     Operation* op = u.getDefiningOp();
     // Scores are read in the gradient's own type.
     bool changes = op && isa<ConvertOp>(op) && is_float(op->getOperand(0)) && is_float(u) && size_of(u) == size_of(v);
-    bool step = op && is_step(op) && !changes && !(whole && is_float(u) && size_of(u) < size_of(v) && !labelled.contains(u) && size_of(u) > 1 && !isa<IotaOp>(op));
+    bool step = op && is_step(op) && !changes && !is_bounded_label(u) && !(whole && is_float(u) && size_of(u) < size_of(v) && !labelled.contains(u) && size_of(u) > 1 && !isa<IotaOp>(op));
     if (step) {
       work.append(op->operand_begin(), op->operand_end());
     } else if (is_integer(u)) {
@@ -66,31 +66,65 @@ std::optional<LossGradient> inputs_of(Value v, bool whole, const DenseSet<Value>
   return found;
 }
 
+// Whether the value is cut off at last: without a gradient that could be large it would not show.
+bool is_clamped(Value v) {
+  Operation* op = v.getDefiningOp();
+  while (op && (is_layout(op) || isa<ConvertOp>(op))) op = op->getOperand(0).getDefiningOp();
+  return op && isa<MaxOp, MinOp, ClampOp>(op);
+}
+
 // Whether it is that gradient; finds the reduction and the factor.
 bool matches(LossGradient& found) {
   int64_t rows = found.rows(), classes = found.classes();
   double tolerance = tolerance_of(found.v);
   std::optional<double> factor;
-  for (unsigned seed : {51u, 52u}) {
+  // `rescaled`: whether a row has another factor.
+  auto fits = [&](unsigned seed, double scale, const Sampler::Field& labels, bool* rescaled = nullptr) {
     Sampler s(seed);
     if (found.scores) s.set(found.scores, s.random(found.scores));
-    if (found.g) s.set(found.g, s.random(found.g));
-    s.set(found.labels, [=](int64_t at) { return double((at * 7919 + seed * 31 + 3) % classes); });
+    if (found.g) s.set(found.g, s.random(found.g, scale));
+    s.set(found.labels, labels);
     for (int64_t row : {int64_t(0), rows / 2, rows - 1}) {
       int64_t label = int64_t(s.get(found.labels, row));
+      if (label < 0 || label >= classes) continue;
       double g = found.g ? s.get(found.g, size_of(found.g) == 1 ? 0 : row) : 1, m = -INFINITY, sum = 0;
       auto score = [&](int64_t c) { return s.get(found.scores, row * classes + c); };
       if (found.scores) {
         for (int64_t c = 0; c < classes; ++c) m = std::max(m, score(c));
         for (int64_t c = 0; c < classes; ++c) sum += std::exp(score(c) - m);
       }
+      SmallVector<double, 3> factors;
       for (int64_t c : {label, (label + 1) % classes, (label + classes / 2 + 1) % classes}) {
         double expected = g * ((found.scores ? std::exp(score(c) - m) / sum : 0) - (c == label ? 1 : 0)), actual = s.get(found.v, row * classes + c);
         if (!factor) factor = actual / expected;
         if (s.exhausted() || !std::isfinite(*factor) || *factor == 0) return false;
-        if (!(std::fabs(actual / *factor - expected) <= tolerance * std::max(0.1, std::fabs(expected)))) return false;
+        if (rescaled) {
+          if (expected != 0) factors.push_back(actual / *factor / expected);
+        } else if (!(std::fabs(actual / *factor - expected) <= tolerance * std::max(0.1 * scale, std::fabs(expected)))) {
+          return false;
+        }
       }
+      auto near = [&](double a, double b) { return std::fabs(a - b) <= tolerance * std::fabs(b); };
+      if (rescaled) *rescaled |= llvm::all_of(factors, [&](double f) { return near(f, factors[0]); }) && !near(factors[0], 1);
     }
+    return true;
+  };
+  constexpr double kLarge = 1e6;  // what is cut off shows
+  if (!found.g && is_clamped(found.v)) return false;
+  if (!fits(51, 1, random_labels(51, classes)) || !fits(52, 1, random_labels(52, classes)) || !fits(53, found.g ? kLarge : 1, random_labels(53, classes))) return false;
+  SmallVector<Value> inputs{found.labels};
+  for (Value v : {found.scores, found.g})
+    if (v) inputs.push_back(v);
+  for (int64_t label : telling_labels(found.v, inputs, classes)) {
+    if (label >= 0 && label < classes) {
+      if (!fits(54, 1, [=](int64_t) { return double(label); })) return false;
+      continue;
+    }
+    // Half of the rows with what is no class: the others' factor stays, or they are not counted. A scatter may write to the next row.
+    auto random = random_labels(55, classes);
+    bool rescaled = false;
+    for (int64_t half : {0, 1})
+      if (!fits(55, 1, [&](int64_t at) { return at % 2 == half ? double(label) : random(at); }, &rescaled) || rescaled) return false;
   }
   auto is = [&](double x) { return std::fabs(*factor - x) <= tolerance * x; };
   bool each = found.g && size_of(found.g) == rows && rows > 1;

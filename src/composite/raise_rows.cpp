@@ -111,10 +111,17 @@ RowMatch match_row(const RowRegion& region) {
   RowMatch best;
   int64_t n = region.space.row_size();
   size_t count = region.weights.size();
-  auto compare = [&](const std::function<Row(const Row&, ArrayRef<Row>)>& reference) {
+  struct Probe {
+    unsigned seed;
+    double scale = 1, shift = 0;
+  };
+  // A softmax does not see a shift, and its logarithm goes far: something small that was added, or a bound, shows there.
+  const Probe norms[] = {{11}, {12, 3}}, softmaxes[] = {{11}, {12, 3}, {13, 1, -40}, {14, 20}};
+  auto compare = [&](ArrayRef<Probe> probes, const std::function<Row(const Row&, ArrayRef<Row>)>& reference) {
     double worst = 0;
-    for (unsigned seed : {11u, 12u}) {
-      Row x = random_row(n, seed, seed == 12 ? 3 : 1);
+    for (auto [seed, scale, shift] : probes) {
+      Row x = random_row(n, seed, scale);
+      for (double& v : x) v += shift;
       SmallVector<Row> weights;
       for (size_t w = 0; w < count; ++w) weights.push_back(random_row(n, seed + 20 + unsigned(w)));
       auto found = region(x, weights);
@@ -127,8 +134,8 @@ RowMatch match_row(const RowRegion& region) {
     if (distance < best.distance) best = {name, eps, std::move(weights), distance};
   };
   if (count == 0) {
-    take("aten.softmax", 0, {}, compare([](const Row& x, ArrayRef<Row>) { return softmax(x, false); }));
-    take("aten.log_softmax", 0, {}, compare([](const Row& x, ArrayRef<Row>) { return softmax(x, true); }));
+    take("aten.softmax", 0, {}, compare(softmaxes, [](const Row& x, ArrayRef<Row>) { return softmax(x, false); }));
+    take("aten.log_softmax", 0, {}, compare(softmaxes, [](const Row& x, ArrayRef<Row>) { return softmax(x, true); }));
   }
   if (!is_trailing(region.space)) return best;
   // Which of the weights multiplies and which is added.
@@ -141,10 +148,12 @@ RowMatch match_row(const RowRegion& region) {
       if (centred && weight < 0 && bias >= 0) continue;  // a bias without a weight has no place in the operator's list
       auto eps = recover_eps(region, centred, neutral);
       if (!eps) continue;
+      // Without eps a row of zeros is NaN; where it is not, its length has a bound.
+      if (*eps == 0 && std::isfinite((*region(Row(n, 0), neutral))[0])) continue;
       SmallVector<unsigned> weights;
       if (weight >= 0) weights.push_back(unsigned(weight));
       if (bias >= 0) weights.push_back(unsigned(bias));
-      take(centred ? "aten.layer_norm" : "aten.rms_norm", *eps, weights, compare([&](const Row& x, ArrayRef<Row> w) {
+      take(centred ? "aten.layer_norm" : "aten.rms_norm", *eps, weights, compare(norms, [&](const Row& x, ArrayRef<Row> w) {
              return norm(x, centred, *eps, weight >= 0 ? &w[weight] : nullptr, bias >= 0 ? &w[bias] : nullptr);
            }));
     }

@@ -21,7 +21,7 @@ const Row& samples() {
   static const auto* row = [] {
     auto* r = new Row;
     for (int i = 0; i < 60; ++i) r->push_back(-7.93 + 0.2713 * i);
-    for (double x : {1e-3, 0.013, 0.31, 12.3, 25.7, 60.1, 85.0}) r->push_back(x), r->push_back(-x);
+    for (double x : {1e-5, 1e-4, 1e-3, 0.013, 0.31, 12.3, 25.7, 60.1, 85.0}) r->push_back(x), r->push_back(-x);
     return r;
   }();
   return *row;
@@ -109,8 +109,9 @@ Match nearest(const Row& at, const Row& values, const Function& f, const std::op
   for (const Scalar& s : scalar_references()) {
     auto parameters = recover(s, f);
     if (!plausible(s, parameters)) continue;
-    // At 0 there is nothing to round: what differs here has been added.
-    double d = std::max(difference(values, values_of(s, parameters, at), 1.0), 100 * std::fabs(f(0) - s.formula(0.0, parameters.data()).v));
+    // At 0 there is nothing to round: what differs here has been added. A bound of 1e-12, by which one divides, is no relu's 0.
+    double zero = s.formula(0.0, parameters.data()).v, off = std::fabs(f(0) - zero);
+    double d = std::max(difference(values, values_of(s, parameters, at), 1.0), zero == 0 && off > 0 ? INFINITY : 100 * off);
     if (far && d < kNear) d = std::max(d, difference_of_finite(*far, values_of(s, parameters, far_points())));
     if (d < best.distance) best = {&s, parameters, d};
   }
@@ -228,11 +229,14 @@ std::optional<Row> slope_of(Value v, Value g, Value x, const Row& at) {
   // Without a gradient there is nothing: this rules most regions out.
   auto none = evaluate(0);
   if (!none || !llvm::all_of(*none, [](double d) { return std::fabs(d) <= 1e-9; })) return std::nullopt;
-  auto one = evaluate(1), other = evaluate(-2.5);
-  if (!one || !other || one->size() != at.size()) return std::nullopt;
-  for (size_t i = 0; i < at.size(); ++i) {
-    double scale = std::max(1.0, std::fabs((*one)[i]));
-    if (!(std::fabs((other->size() == 1 ? (*other)[0] : (*other)[i]) + 2.5 * (*one)[i]) <= 1e-6 * scale)) return std::nullopt;
+  auto one = evaluate(1);
+  if (!one || one->size() != at.size()) return std::nullopt;
+  for (double gradient : {-2.5, 1e6}) {
+    auto other = evaluate(gradient);
+    for (size_t i = 0; i < at.size(); ++i) {
+      double scale = std::max(1.0, std::fabs((*one)[i])) * std::max(1.0, gradient);
+      if (!other || !(std::fabs((other->size() == 1 ? (*other)[0] : (*other)[i]) - gradient * (*one)[i]) <= 1e-6 * scale)) return std::nullopt;
+    }
   }
   return one;
 }

@@ -186,9 +186,8 @@ double Sampler::dot(DotGeneralOp op, ArrayRef<int64_t> at) {
 }
 
 double Sampler::reduce(ReduceOp op, unsigned result, ArrayRef<int64_t> at) {
-  Block& body = op.getBody().front();
-  if (op.getNumOperands() != 2 || llvm::range_size(body) != 2 || body.getTerminator()->getOperand(0) != body.front().getResult(0) || body.front().getNumOperands() != 2)
-    return leaf(op->getResult(result), ravel(at, shape_of(op->getResult(result))));
+  Operation* reducer = combiner(op.getBody());
+  if (op.getNumOperands() != 2 || !reducer) return leaf(op->getResult(result), ravel(at, shape_of(op->getResult(result))));
   Value from = op->getOperand(0);
   Indices source(shape_of(from).size(), 0);
   SmallVector<int64_t> dims(op.getDimensions()), sizes;
@@ -196,7 +195,7 @@ double Sampler::reduce(ReduceOp op, unsigned result, ArrayRef<int64_t> at) {
   for (size_t d = 0, k = 0; d < source.size(); ++d)
     if (!llvm::is_contained(dims, int64_t(d))) source[d] = at[k++];
   double value = get(op->getOperand(1), 0);
-  const ElementFunction& combine = function_of(&body.front());
+  const ElementFunction& combine = function_of(reducer);
   if (!combine) return NAN;
   for (int64_t i = 0, count = product(sizes); i < count && !exhausted(); ++i) {
     Indices c = unravel(i, sizes);
@@ -232,8 +231,8 @@ double Sampler::gather(GatherOp op, ArrayRef<int64_t> at) {
 // All updates that hit the element, in their order.
 double Sampler::scatter(ScatterOp op, ArrayRef<int64_t> at) {
   Block& body = op.getUpdateComputation().front();
-  Value returned = body.getTerminator()->getOperand(0);
-  bool replaces = returned == body.getArgument(1), combines = llvm::range_size(body) == 2 && returned == body.front().getResult(0) && body.front().getNumOperands() == 2;
+  Operation* combines = combiner(op.getUpdateComputation());
+  bool replaces = body.getTerminator()->getOperand(0) == body.getArgument(1);
   if (op.getInputs().size() != 1 || !(replaces || combines)) return leaf(op->getResult(0), ravel(at, shape_of(op->getResult(0))));
   auto n = op.getScatterDimensionNumbers();
   Value updates = op.getUpdates()[0], indices = op.getScatterIndices();
@@ -259,7 +258,7 @@ double Sampler::scatter(ScatterOp op, ArrayRef<int64_t> at) {
     if (!hits) continue;
     double update = get(updates, u);
     if (replaces) value = update;
-    else if (const ElementFunction& combine = function_of(&body.front())) value = combine({value, update});
+    else if (const ElementFunction& combine = function_of(combines)) value = combine({value, update});
     else return NAN;
   }
   return value;

@@ -142,8 +142,13 @@ Filter::Filter(const std::string& text) {
 }
 
 bool Filter::Condition::holds(const std::string& value) const {
-  if (relation == "=") return llvm::is_contained(values, value);
-  if (relation == "!=") return !llvm::is_contained(values, value);
+  // 1e-5 is what prints as 1e-05.
+  auto is_value = [&](StringRef v) {
+    double a, b;
+    return v == value || (!v.getAsDouble(a) && !StringRef(value).getAsDouble(b) && a == b);
+  };
+  if (relation == "=") return llvm::any_of(values, is_value);
+  if (relation == "!=") return llvm::none_of(values, is_value);
   double x, bound;
   if (StringRef(value).getAsDouble(x) || StringRef(values[0]).getAsDouble(bound)) return false;
   return x == bound ? relation.size() == 2 : (x < bound) == (relation[0] == '<');

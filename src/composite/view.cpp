@@ -53,6 +53,10 @@ DenseSet<Operation*> operations_between(const DenseSet<Value>& inputs, Value out
   return region;
 }
 
+bool is_closed(const DenseSet<Operation*>& operations, const DenseSet<Value>& inputs) {
+  return llvm::all_of(operations, [&](Operation* op) { return llvm::all_of(op->getOperands(), [&](Value v) { return !isa<BlockArgument>(v) || inputs.contains(v); }); });
+}
+
 size_t structure_of(Value v, ArrayRef<Value> inputs) {
   llvm::hash_code hash = 0;
   DenseMap<Value, size_t> numbers;

@@ -27,6 +27,8 @@ struct View {
 
 /// The operations of the program between these inputs and a value.
 llvm::DenseSet<mlir::Operation*> operations_between(const llvm::DenseSet<mlir::Value>& inputs, mlir::Value output);
+/// Whether these operations read no argument of the program but the inputs.
+bool is_closed(const llvm::DenseSet<mlir::Operation*>& operations, const llvm::DenseSet<mlir::Value>& inputs);
 /// Equal for values that are computed from the inputs alike, types and constants included.
 size_t structure_of(mlir::Value v, mlir::ArrayRef<mlir::Value> inputs);
 /// The view as an operand of the composite that these operations become: they read it through its reverse.

@@ -21,13 +21,11 @@ Value contract(Builder& b, Value x, int64_t dim, Value matrix) {
   return b.transpose(product, order);
 }
 
-// More taps are a product with a matrix, as are those of results that lie further apart within a row.
-constexpr size_t kMostTaps = 8, kMostStep = 2;
+constexpr size_t kMostTaps = 8;  // more are a product with a matrix
 
 Value along(Builder& b, Value x, int64_t dim, const Samples& samples) {
   const size_t taps = samples[0].size();
-  bool is_far = dim == rank_of(x) - 1 && taps > 1 && size_t(shape_of(x)[dim]) > kMostStep * samples.size();
-  if (taps > kMostTaps || is_far) return contract(b, x, dim, matrix_of(b, samples, shape_of(x)[dim], element_of(x)));
+  if (taps > kMostTaps) return contract(b, x, dim, matrix_of(b, samples, shape_of(x)[dim], element_of(x)));
   Value sum;
   for (size_t k = 0; k < taps; ++k) {
     Dims index;

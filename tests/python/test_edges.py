@@ -188,3 +188,10 @@ def test_bytes_that_are_made_within_a_program():
         return ((a.to(torch.int32) - zero).float() * 0.05) @ (b.float() * 0.05)
 
     same(quantised, torch.randn(64, 128), torch.randn(128, 96), torch.tensor(3, dtype=torch.int32), rtol=1e-4, atol=1e-4)
+
+
+def test_a_pixel_that_is_no_number_stays_where_it_is():
+    x = torch.zeros(1, 1, 16, 16)
+    x[0, 0, 9, 5], x[0, 0, 2, 12] = inf, nan
+    same(lambda x: F.interpolate(x, size=(4, 4), mode="bilinear"), x)
+    same(lambda x: F.interpolate(x, size=5, mode="linear"), x[0])

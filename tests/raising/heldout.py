@@ -129,6 +129,7 @@ def batch_norm_training(x, w, b, eps=1e-5):
 
 
 NORMS = {
+    "rms_norm_weight_of_rows": (["aten.rms_norm eps=1e-05"], lambda x, w: x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-5) * w[:, None], [jnp.ones((16, 16)), W]),
     "softmax_stable": (["aten.softmax dim=1"], lambda x: (u := jnp.exp(x - jax.lax.stop_gradient(jnp.max(x, axis=-1, keepdims=True)))) / jnp.sum(u, axis=-1, keepdims=True), [X]),
     "softmax_middle": (["aten.softmax dim=1"], lambda x: jax.nn.softmax(x, axis=1), [X3]),
     "softmax_einsum": (["aten.softmax dim=1"], lambda x: (e := jnp.exp(x)) / jnp.einsum("ij->i", e)[:, None], [X]),
@@ -213,6 +214,7 @@ def projected(x, wq, wk, wv, wo):
 
 
 TRIL = np.tril(np.ones((8, 8), bool))
+HOLE = TRIL & ~((np.arange(8)[:, None] == 6) & (np.arange(8) == 3))  # causal, but for one place
 KV, PV = Q[:, :1], P[:, :, :1]
 WQ = jnp.ones((16, 3, 16))
 ATTENTION = {
@@ -228,6 +230,7 @@ ATTENTION = {
     "attention_flax_mask": (MASKED, flax_attention, [P, P, P, jnp.ones((2, 1, 8, 8), bool)]),
     "attention_tril": (CAUSAL, lambda q, k, v: attend(q, k, v, mask=jnp.tril(jnp.ones((8, 8), bool))), [Q, Q, Q]),
     "attention_tril_constant": (CAUSAL, lambda q, k, v: attend(q, k, v, mask=TRIL, low=-jnp.inf), [Q, Q, Q]),
+    "attention_hole": (MASKED, lambda q, k, v: attend(q, k, v, mask=HOLE), [Q, Q, Q]),
     "attention_iota": (CAUSAL, lambda q, k, v: attend(q, k, v, mask=jnp.arange(8)[:, None] >= jnp.arange(8), low=-1e9), [Q, Q, Q]),
     "attention_additive_causal": (CAUSAL, lambda q, k, v: attend(q, k, v, bias=jnp.triu(jnp.full((8, 8), -jnp.inf), 1)), [Q, Q, Q]),
     "attention_bias": (MASKED, lambda q, k, v, m: attend(q, k, v, bias=m), [Q, Q, Q, jnp.ones((2, 1, 1, 8))]),
@@ -406,4 +409,43 @@ MISSES |= {
     "attention_dropout": (lambda q, k, v, m: jnp.einsum("bhqk,bhkd->bhqd", jnp.where(m, jax.nn.softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k) / 4) / 0.9, 0), v),
                           [Q, Q, Q, jnp.ones((2, 3, 8, 8), bool)]),
     "nll_backward_added": (lambda x, y: jax.nn.softmax(x) + jax.nn.one_hot(y, 16), [X, LABELS]),
+}
+
+
+# What differs only where most inputs are not: labels of padding, rows far from 0, one head of several, rows and columns that are as long.
+def masked_loss(x, y, keep):
+    return (-jnp.take_along_axis(jax.nn.log_softmax(x), jnp.maximum(y, 0)[:, None], axis=1)[:, 0] * keep).sum() / keep.sum()
+
+
+def weights_of(q, k):
+    return jax.nn.softmax(jnp.einsum("bhqd,bhkd->bhqk", q, k) * 0.25)
+
+
+def quiet(x):
+    e = jnp.exp(x - x.max(-1, keepdims=True))
+    return e / (e.sum(-1, keepdims=True) + jnp.exp(-x.max(-1, keepdims=True)))
+
+
+S, X64, LABELS16 = jnp.ones((16, 16)), jnp.ones((16, 64)), jnp.zeros(16, jnp.int32)
+HEAD = np.arange(3)[:, None, None] == 1
+MISSES |= {
+    "masked_nll_padding": (lambda x, y: masked_loss(x, y, (y != 0) * 1.0), [X64, LABELS16]),
+    "masked_nll_positive": (lambda x, y: masked_loss(x, y, (y > 0) * 1.0), [X64, LABELS16]),
+    "masked_nll_seven": (lambda x, y: masked_loss(x, y, (y != 7) * 1.0), [X64, LABELS16]),
+    "masked_nll_ignored": (lambda x, y: masked_loss(x, y, (y != -100) * 1.0), [X64, LABELS16]),
+    "nll_backward_padding": (lambda x, y: jax.grad(lambda x: masked_loss(x, y, (y != 0) * 1.0))(x), [X64, LABELS16]),
+    "nll_backward_ignored": (lambda x, y: jax.grad(lambda x: masked_loss(x, y, (y != -100) * 1.0))(x), [X64, LABELS16]),
+    "attention_first_row": (lambda q, k, v: jnp.einsum("bhqk,bhkd->bhqd", jnp.where(jnp.arange(8)[:, None] == 0, 0, weights_of(q, k)), v), [Q, Q, Q]),
+    "attention_one_head": (lambda q, k, v: jnp.einsum("bhqk,bhkd->bhqd", jnp.where(HEAD, 0, weights_of(q, k)), v), [Q, Q, Q]),
+    "attention_some_rows": (lambda q, k, v, m: jnp.einsum("bhqk,bhkd->bhqd", jnp.where(m[:, None, :, None], 0, weights_of(q, k)), v), [Q, Q, Q, jnp.ones((2, 8), bool)]),
+    "attention_causal_padding": (lambda q, k, v, m: attend(q, k, v, bias=jnp.where(TRIL, 0, -1e9) + 0 * m, mask=m), [Q, Q, Q, jnp.ones((2, 1, 1, 8), bool)]),
+    "scaled_dot_product_backward_head": (lambda q, k, v, g: jax.vjp(lambda q, k, v: jnp.einsum("bhqk,bhkd->bhqd", jnp.where(HEAD, 0, weights_of(q, k)), v), q, k, v)[1](g), [Q, Q, Q, Q]),
+    "softmax_sums_of_others": (lambda x: jnp.exp(x) / jnp.exp(x).sum(-1), [S]),
+    "softmax_sums_exchanged": (lambda x: jnp.exp(x) / jnp.exp(x).sum(-1).T[:, :, None], [jnp.ones((4, 4, 8))]),
+    "rms_norm_weighted_numbers": (lambda x, w: x * (jax.lax.rsqrt(jnp.mean(x * x, -1) + 1e-5) * w), [S, W]),
+    "softmax_eps": (lambda x: jnp.exp(x) / (jnp.exp(x).sum(-1, keepdims=True) + 1e-9), [X]),
+    "softmax_quiet_bf16": (lambda x: quiet(x.astype(jnp.float32)).astype(jnp.bfloat16), [jnp.ones((4, 1024), jnp.bfloat16)]),
+    "log_softmax_bounded": (lambda x: jnp.log(jnp.maximum(jax.nn.softmax(x), 1e-12)), [X]),
+    "rms_norm_bounded": (lambda x, w: x / jnp.maximum(jnp.sqrt((x * x).sum(-1, keepdims=True)), 1e-12) * 4.0 * w, [X, W]),
+    "relu_threshold": (lambda x: jnp.where(x > 5e-4, x, 0), [X]),
 }

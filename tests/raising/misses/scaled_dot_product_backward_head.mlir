@@ -1,0 +1,67 @@
+// EXPECT: 
+module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<2x3x8x16xf32>, %arg1: tensor<2x3x8x16xf32>, %arg2: tensor<2x3x8x16xf32>, %arg3: tensor<2x3x8x16xf32>) -> (tensor<2x3x8x16xf32> {jax.result_info = "result[0]"}, tensor<2x3x8x16xf32> {jax.result_info = "result[1]"}, tensor<2x3x8x16xf32> {jax.result_info = "result[2]"}) {
+    %c = stablehlo.constant dense<[[[false]], [[true]], [[false]]]> : tensor<3x1x1xi1>
+    %0 = stablehlo.dot_general %arg0, %arg1, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3], precision = [DEFAULT, DEFAULT] : (tensor<2x3x8x16xf32>, tensor<2x3x8x16xf32>) -> tensor<2x3x8x8xf32>
+    %cst = stablehlo.constant dense<2.500000e-01> : tensor<f32>
+    %1 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<2x3x8x8xf32>
+    %2 = stablehlo.multiply %0, %1 : tensor<2x3x8x8xf32>
+    %cst_0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %3 = stablehlo.reduce(%2 init: %cst_0) applies stablehlo.maximum across dimensions = [3] : (tensor<2x3x8x8xf32>, tensor<f32>) -> tensor<2x3x8xf32>
+    %cst_1 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %4 = stablehlo.broadcast_in_dim %cst_1, dims = [] : (tensor<f32>) -> tensor<2x3x8xf32>
+    %5 = stablehlo.maximum %4, %3 : tensor<2x3x8xf32>
+    %6 = stablehlo.broadcast_in_dim %5, dims = [0, 1, 2] : (tensor<2x3x8xf32>) -> tensor<2x3x8x1xf32>
+    %7 = stablehlo.broadcast_in_dim %6, dims = [0, 1, 2, 3] : (tensor<2x3x8x1xf32>) -> tensor<2x3x8x8xf32>
+    %8 = stablehlo.subtract %2, %7 : tensor<2x3x8x8xf32>
+    %9 = stablehlo.exponential %8 : tensor<2x3x8x8xf32>
+    %cst_2 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %10 = stablehlo.reduce(%9 init: %cst_2) applies stablehlo.add across dimensions = [3] : (tensor<2x3x8x8xf32>, tensor<f32>) -> tensor<2x3x8xf32>
+    %11 = stablehlo.broadcast_in_dim %10, dims = [0, 1, 2] : (tensor<2x3x8xf32>) -> tensor<2x3x8x1xf32>
+    %12 = stablehlo.broadcast_in_dim %11, dims = [0, 1, 2, 3] : (tensor<2x3x8x1xf32>) -> tensor<2x3x8x8xf32>
+    %13 = stablehlo.divide %9, %12 : tensor<2x3x8x8xf32>
+    %14 = stablehlo.multiply %11, %11 : tensor<2x3x8x1xf32>
+    %cst_3 = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+    %15 = stablehlo.broadcast_in_dim %cst_3, dims = [] : (tensor<f32>) -> tensor<2x3x8x1xf32>
+    %16 = stablehlo.divide %15, %14 : tensor<2x3x8x1xf32>
+    %c_4 = stablehlo.constant dense<0> : tensor<i32>
+    %17:2 = call @_where(%c, %c_4, %13) : (tensor<3x1x1xi1>, tensor<i32>, tensor<2x3x8x8xf32>) -> (tensor<2x3x8x8xf32>, tensor<2x3x8x8xi1>)
+    %18 = stablehlo.dot_general %arg3, %17#0, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2], precision = [DEFAULT, DEFAULT] : (tensor<2x3x8x16xf32>, tensor<2x3x8x8xf32>) -> tensor<2x3x16x8xf32>
+    %19 = stablehlo.transpose %18, dims = [0, 1, 3, 2] : (tensor<2x3x16x8xf32>) -> tensor<2x3x8x16xf32>
+    %20 = stablehlo.dot_general %arg3, %arg2, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3], precision = [DEFAULT, DEFAULT] : (tensor<2x3x8x16xf32>, tensor<2x3x8x16xf32>) -> tensor<2x3x8x8xf32>
+    %21 = call @_where_0(%17#1, %20) : (tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32>
+    %22 = stablehlo.broadcast_in_dim %16, dims = [0, 1, 2, 3] : (tensor<2x3x8x1xf32>) -> tensor<2x3x8x8xf32>
+    %23 = stablehlo.multiply %21, %22 : tensor<2x3x8x8xf32>
+    %24 = stablehlo.multiply %23, %9 : tensor<2x3x8x8xf32>
+    %cst_5 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %25 = stablehlo.reduce(%24 init: %cst_5) applies stablehlo.add across dimensions = [3] : (tensor<2x3x8x8xf32>, tensor<f32>) -> tensor<2x3x8xf32>
+    %26 = stablehlo.reshape %25 : (tensor<2x3x8xf32>) -> tensor<2x3x8x1xf32>
+    %27 = stablehlo.negate %26 : tensor<2x3x8x1xf32>
+    %28 = stablehlo.broadcast_in_dim %11, dims = [0, 1, 2, 3] : (tensor<2x3x8x1xf32>) -> tensor<2x3x8x8xf32>
+    %29 = stablehlo.divide %21, %28 : tensor<2x3x8x8xf32>
+    %cst_6 = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %30 = stablehlo.reduce(%27 init: %cst_6) applies stablehlo.add across dimensions = [3] : (tensor<2x3x8x1xf32>, tensor<f32>) -> tensor<2x3x8xf32>
+    %31 = stablehlo.broadcast_in_dim %30, dims = [0, 1, 2] : (tensor<2x3x8xf32>) -> tensor<2x3x8x8xf32>
+    %32 = stablehlo.add %29, %31 : tensor<2x3x8x8xf32>
+    %33 = stablehlo.multiply %32, %9 : tensor<2x3x8x8xf32>
+    %cst_7 = stablehlo.constant dense<2.500000e-01> : tensor<f32>
+    %34 = stablehlo.broadcast_in_dim %cst_7, dims = [] : (tensor<f32>) -> tensor<2x3x8x8xf32>
+    %35 = stablehlo.multiply %33, %34 : tensor<2x3x8x8xf32>
+    %36 = stablehlo.dot_general %35, %arg0, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2], precision = [DEFAULT, DEFAULT] : (tensor<2x3x8x8xf32>, tensor<2x3x8x16xf32>) -> tensor<2x3x8x16xf32>
+    %37 = stablehlo.dot_general %35, %arg1, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2], precision = [DEFAULT, DEFAULT] : (tensor<2x3x8x8xf32>, tensor<2x3x8x16xf32>) -> tensor<2x3x8x16xf32>
+    return %37, %36, %19 : tensor<2x3x8x16xf32>, tensor<2x3x8x16xf32>, tensor<2x3x8x16xf32>
+  }
+  func.func private @_where(%arg0: tensor<3x1x1xi1>, %arg1: tensor<i32>, %arg2: tensor<2x3x8x8xf32>) -> (tensor<2x3x8x8xf32>, tensor<2x3x8x8xi1>) {
+    %0 = stablehlo.convert %arg1 : (tensor<i32>) -> tensor<f32>
+    %1 = stablehlo.broadcast_in_dim %arg0, dims = [1, 2, 3] : (tensor<3x1x1xi1>) -> tensor<2x3x8x8xi1>
+    %2 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<2x3x8x8xf32>
+    %3 = stablehlo.select %1, %2, %arg2 : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
+    return %3, %1 : tensor<2x3x8x8xf32>, tensor<2x3x8x8xi1>
+  }
+  func.func private @_where_0(%arg0: tensor<2x3x8x8xi1>, %arg1: tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<2x3x8x8xf32>
+    %1 = stablehlo.select %arg0, %0, %arg1 : tensor<2x3x8x8xi1>, tensor<2x3x8x8xf32>
+    return %1 : tensor<2x3x8x8xf32>
+  }
+}
