@@ -18,6 +18,7 @@ An entry of ops/aten.yaml names a functional overload and says how it is treated
       ignored: [max_q]      # arguments that the result does not depend on: neither recorded nor lowered
       kernel: own           # recorded by a kernel written by hand in src/device; only description and declaration are generated
       whole: true           # a gradient operator that PyTorch would decompose: kept whole (it has no second derivative then)
+      computes_as_out: true # its out variants compute in the dtype of `out` where none is given
       random: true          # two more lowering arguments: seed and offset of the device's generator
       eager: mul            # what PyTorch computes it with on the CPU, if not by the operator of this name: sizes that come for the first time may be left to that (src/trace/eager_program.h).
                             # none: by nothing, or nothing with the same results; it is compiled then. So is what draws numbers.
@@ -41,7 +42,7 @@ from torchgen.gen import get_grouped_native_functions, parse_native_yaml
 from torchgen.model import BaseTy, BaseType, ListType, NativeFunctionsGroup, OptionalType
 from torchgen.packaged import __path__ as packaged_path
 
-KEYS = {"func", "eager", "ignored", "when", "otherwise", "check", "shape", "numbers", "constants", "kernel", "random", "whole"}
+KEYS = {"func", "eager", "ignored", "when", "otherwise", "check", "shape", "numbers", "constants", "kernel", "random", "whole", "computes_as_out"}
 IGNORED = {BaseTy.Layout, BaseTy.Device, BaseTy.MemoryFormat}
 PARTS = 4
 
@@ -260,6 +261,8 @@ class Entry:
             lines.append(f'if (!({self.options["when"]})) return {self.options["otherwise"] if "otherwise" in self.options and kind != "out" else fallback};')
         if "check" in self.options:
             lines.append(f"{{ const trace::Operator& op = op::{self.id}; {self.options['check']}; }}")
+        if kind == "out" and self.options.get("computes_as_out"):
+            lines.append("if (!dtype) dtype = out.scalar_type();")
         lines.append(f"trace::Recorder r(op::{self.id}{', true' if kind == 'inplace' else ''});")
         lines += [a.record() for a in self.arguments if a.record()]
         if self.factory:

@@ -124,9 +124,9 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   if (self.numel() == 0) return self;
   if (copy_complex(self, src)) return self;
   if (without_code(self) || without_code(src)) return copy_on_the_cpu(self, src), self;
-  std::lock_guard lock(trace::trace_mutex());  // nobody runs what is read before it is written
-  if (is_ours(src)) return trace::write(self, trace::read(src)), self;
-  trace::write(self, trace::read(from_cpu(src.to(self.scalar_type()), self)));
+  at::Tensor from = is_ours(src) ? src : from_cpu(src.to(self.scalar_type()), self);
+  std::lock_guard lock(trace::trace_mutex());  // nobody runs what is read before it is written; released before tensors are, which may want Python's
+  trace::write(self, trace::read(from));
   return self;
 }
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
@@ -137,6 +137,9 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& dst) {
   if (dst.sizes() != self.sizes()) dst.resize_(self.sizes());
   return copy_from(self, dst, false);
 }
+
+// PyTorch's own calls its kernel of the CPU directly.
+at::Tensor& conj_physical_(at::Tensor& self) { return self.is_complex() ? self.copy_(at::conj_physical(self)) : self; }
 
 at::Scalar local_scalar_dense(const at::Tensor& self) { return cpu_view(self).item(); }
 
@@ -164,6 +167,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("copy_", TORCH_FN(copy_));
   m.impl("_copy_from", TORCH_FN(copy_from));
   m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+  m.impl("conj_physical_", TORCH_FN(conj_physical_));
   m.impl("_local_scalar_dense", TORCH_FN(local_scalar_dense));
 }
 

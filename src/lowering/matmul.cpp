@@ -11,9 +11,9 @@ Value plus_scaled(Builder& b, Value self, Value product, const Scalar& beta, con
   return elementwise(b, [&](Value s, Value p) { return b.add(scaled(b, s, beta), scaled(b, p, alpha)); }, self, product);
 }
 
-// All dimensions but the last as one.
+// All dimensions but the last as one, also where the last is 0.
 Value rows(Builder& b, Value v, int64_t columns) {
-  return rank_of(v) == 2 ? v : b.reshape(v, {columns ? type_of(v).getNumElements() / columns : 0, columns});
+  return rank_of(v) == 2 ? v : b.reshape(v, {mlir::ShapedType::getNumElements(shape_of(v).drop_back()), columns});
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ at::Tensor device_tensor(BufferPtr buffer, const TensorType& type, at::IntArrayR
 
 at::Tensor cpu_tensor(BufferPtr buffer, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset, at::ScalarType dtype) {
   auto* data = static_cast<char*>(buffer->data()) + offset * int64_t(c10::elementSize(dtype));
-  return at::from_blob(data, sizes, strides, [buffer](void*) mutable { buffer.reset(); }, at::TensorOptions().dtype(dtype));
+  // May be resized, as any result.
+  return at::for_blob(data, sizes).strides(strides).deleter([buffer](void*) mutable { buffer.reset(); }).options(at::TensorOptions().dtype(dtype)).resizeable_storage().allocator(c10::GetAllocator(at::kCPU)).make_tensor();
 }
 
 bool all_on_cpu(const std::vector<at::Tensor>& inputs) {
@@ -271,7 +272,8 @@ class CapturedProgram::Builder {
   }
   size_t storage_of(Cell& cell, const at::Tensor& t, bool may_share) {
     // Nobody wrote into it; into an empty one nobody can.
-    if (!cell.content()) cell.set_content(make_value(builtin::constant, {}, {Attribute(0.0)}, {t.scalar_type(), {int64_t(cell.nbytes()) / int64_t(t.itemsize())}}));
+    if (at::ScalarType real = c10::toRealValueType(t.scalar_type()); !cell.content())
+      cell.set_content(make_value(builtin::constant, {}, {Attribute(0.0)}, {real, {int64_t(cell.nbytes()) / int64_t(c10::elementSize(real))}}));
     auto [known, added] = storage_of_.insert({&cell, captured_->storages_.size()});
     if (added) {
       size_t result = result_of(cell.content());

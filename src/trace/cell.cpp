@@ -150,6 +150,7 @@ void Cell::check_not_forgotten() const {
 void Cell::resize(size_t size) {
   std::lock_guard lock(trace_mutex());
   if (content_ && size) {
+    HeldBuffers held;  // an operator may hold values, whose result this is to become
     BufferPtr old = bytes(*this), fresh = Buffer::allocate(size);
     size_t kept = std::min(size, size_t(nbytes()));
     std::memcpy(fresh->data(), old->data(), kept);
@@ -263,6 +264,7 @@ Value expanded(Value v, at::IntArrayRef sizes) {
 // Of a storage that ends within an element, which no window of elements shows as a whole.
 static void write_bytes(const at::Tensor& t, Value v) {
   TORCH_CHECK(!capturing() && !recording_body(), "cresset: a graph writes ", t.scalar_type(), " into a storage of ", Cell::of(t).nbytes(), " bytes, which is no multiple of its size");
+  HeldBuffers held;  // an operator may hold its other results
   at::Tensor value = make_tensor(std::move(v), c10::contiguous_strides(t.sizes()));
   BufferPtr from = bytes(value), to = bytes(t)->copy();
   auto options = at::TensorOptions().dtype(t.scalar_type());

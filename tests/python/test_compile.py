@@ -709,3 +709,8 @@ def test_results_on_the_device_of_what_is_on_the_cpu():
     assert compiled(lambda x: x.to("cresset") * 2)(torch.ones(3)).device.type == "cresset"
     assert compiled(lambda a, b: a * b)(torch.tensor(2.0), torch.tensor(3.0).to("cresset")).device.type == "cresset"
     assert compiled(lambda a, b: a * b)(torch.tensor(2.0), torch.tensor(3.0)).device.type == "cpu"
+
+
+def test_results_can_be_resized():
+    assert compiled(lambda x: x + 1)(torch.ones(2)).resize_(4)[:2].tolist() == [2.0, 2.0]
+    torch.testing.assert_close(compiled(lambda x: torch.clamp(x, 0, 1, out=torch.zeros(0)))(torch.ones(2)), torch.ones(2))

@@ -195,3 +195,56 @@ def test_a_pixel_that_is_no_number_stays_where_it_is():
     x[0, 0, 9, 5], x[0, 0, 2, 12] = inf, nan
     same(lambda x: F.interpolate(x, size=(4, 4), mode="bilinear"), x)
     same(lambda x: F.interpolate(x, size=5, mode="linear"), x[0])
+
+
+def test_out_that_grows_while_its_operand_waits():
+    for operation in (lambda x, o: torch.mul(x, 10, out=o), lambda x, o: torch.cumsum(x, 0, out=o), lambda x, o: torch.cat([x, x], out=o), lambda x, o: torch.clamp(x, 0, 1.5, out=o)):
+        results = []
+        for device in ("cpu", "cresset"):
+            x = torch.ones(3, device=device)
+            x.add_(1)
+            o = torch.zeros(2, device=device)
+            operation(x, o)
+            results.append((o.tolist(), x.tolist()))
+        assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("function", [torch.sum, torch.nansum, torch.prod, torch.mean, torch.cumsum, torch.cumprod])
+@pytest.mark.parametrize("dtype, out", [(torch.half, torch.float32), (torch.int64, torch.float32), (torch.bool, torch.bool), (torch.float32, torch.float64)])
+def test_sums_are_computed_in_the_dtype_of_out(function, dtype, out):
+    if function is torch.mean and not dtype.is_floating_point:
+        pytest.skip("PyTorch has no mean of integers")
+    if function in (torch.nansum, torch.cumsum, torch.cumprod) and out is torch.bool:
+        pytest.skip("PyTorch has none of truth values")
+    x = torch.tensor([3.0, 600.0, 100.5, 2.0]).to(dtype)
+    results = [function(x.to(device), 0, out=torch.zeros(4 if function in (torch.cumsum, torch.cumprod) else (), dtype=out, device=device)).cpu() for device in ("cpu", "cresset")]
+    torch.testing.assert_close(results[1], results[0])
+
+
+@pytest.mark.parametrize("dtype, other", [(torch.int64, torch.int32), (torch.int32, torch.int16), (torch.int32, torch.uint8), (torch.float64, torch.float32), (torch.int32, torch.int64), (torch.bfloat16, torch.uint8)])
+def test_views_of_another_width_within_a_graph(dtype, other):
+    def f(x):
+        return (x + 1).view(other) + 1
+
+    x = torch.arange(-4, 4).to(dtype)
+    torch.testing.assert_close(torch.compile(f, backend="cresset")(x), f(x))
+    same(f, x)
+
+
+def test_linear_layers_without_features():
+    for sizes in (((2, 3, 0), (4, 0)), ((0,), (4, 0)), ((2, 3, 5), (0, 5)), ((0, 3, 5), (4, 5))):
+        x, w = torch.randn(sizes[0]), torch.randn(sizes[1])
+        for ours, expected in zip(with_gradient(F.linear, x.to("cresset"), w.to("cresset")), with_gradient(F.linear, x, w), strict=True):
+            torch.testing.assert_close(ours.cpu(), expected)
+
+
+def test_equal_of_other_dtypes_and_an_empty_complex_result():
+    a = torch.ones(2, device="cresset")
+    assert torch.equal(a, a.int()) and not torch.equal(a, torch.ones(3, dtype=torch.int32, device="cresset"))
+    empty = torch.compile(lambda x: x * 2, backend="cresset")(torch.ones(0, dtype=torch.complex64))
+    assert empty.dtype == torch.complex64 and empty.shape == (0,)
+
+
+def test_complex_numbers_are_conjugated_in_place():
+    x = torch.tensor([1 + 2j, 3 - 1j])
+    same(lambda x: (x * 1).conj_physical_(), x)

@@ -4,6 +4,7 @@
 
 #include "cpu/convolution/convolution.h"
 #include "cpu/emit/element.h"
+#include "cpu/prepare/bitcasts.h"
 #include "cpu/prepare/cancel_transposes.h"
 #include "cpu/prepare/channels_first.h"
 #include "cpu/prepare/channels_last.h"
@@ -554,6 +555,7 @@ void simplify(ModuleOp module, bool tiles) {
   rule(order_terms);
   rule(simplify_scatter);
   rule(matrix_on_the_left);
+  add_bitcasts(rules);
   add_simplified_convolutions(rules);
   add_quantised_products(rules);
   add_quantised_convolutions(rules);
