@@ -60,7 +60,7 @@ def check(graph, inputs):
     for node in graph.nodes:
         if node.op in ("call_module", "get_attr"):
             raise Unusual(f"{node.op} {node.target}")
-        if home == "cpu" and any(isinstance(v, (torch.device, str)) and str(v).partition(":")[0] == _DEVICE.type for v in [*node.args, *node.kwargs.values()]):
+        if home == "cpu" and any(name.partition(":")[0] == _DEVICE.type for name in _names(node)):
             raise Unusual(f"call of {node.target} on the device, of what is on the CPU")
         if node.op != "call_function":
             continue
@@ -72,12 +72,16 @@ def check(graph, inputs):
     return trains
 
 
-def _asks_for_cpu(node):
-    """Whether it makes a tensor on the CPU whatever its arguments are."""
+def _names(node):
+    """The texts among a node's arguments, and the types of devices: what may name one."""
     parts = []
     torch.fx.node.map_aggregate((node.args, dict(node.kwargs)), parts.append)
-    named = any(isinstance(v, torch.device) and v.type == "cpu" or v == "cpu" for v in parts if isinstance(v, (torch.device, str)))
-    return named or node.target == "cpu" or (node.target in _device_constructors() and node.kwargs.get("device") is None)
+    return [v.type if isinstance(v, torch.device) else v for v in parts if isinstance(v, (torch.device, str))]
+
+
+def _asks_for_cpu(node):
+    """Whether it makes a tensor on the CPU whatever its arguments are."""
+    return "cpu" in _names(node) or node.target == "cpu" or (node.target in _device_constructors() and node.kwargs.get("device") is None)
 
 
 def _placed(target, args, kwargs):

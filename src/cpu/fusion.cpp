@@ -1,5 +1,6 @@
 #include "cpu/fusion.h"
 
+#include "composite/evaluate.h"
 #include "cpu/convolution/convolution.h"
 #include "cpu/emit/random.h"
 #include "cpu/matmul/made_operand.h"
@@ -695,12 +696,8 @@ BlockArgument overwritten_by(Operation* update) {
 }
 
 Operation* simple_reducer(Block& body) {
-  if (body.getNumArguments() != 2 || llvm::range_size(body) != 2) return nullptr;
-  Operation& op = body.front();
-  if (!isa<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(op) || body.getTerminator()->getOperand(0) != op.getResult(0)) return nullptr;
-  bool straight = op.getOperand(0) == body.getArgument(0) && op.getOperand(1) == body.getArgument(1);
-  bool swapped = op.getOperand(1) == body.getArgument(0) && op.getOperand(0) == body.getArgument(1);
-  return straight || swapped ? &op : nullptr;
+  Operation* op = composite::combiner(*body.getParent());
+  return isa_and_nonnull<AddOp, MulOp, MaxOp, MinOp, AndOp, OrOp>(op) ? op : nullptr;
 }
 
 std::optional<LessNumber> less_number(Value v) {

@@ -9,8 +9,6 @@
 
 namespace cresset::device {
 
-constexpr uint64_t kBlocks = uint64_t(1) << 31;  // of four words: enough for any one tensor
-
 Generator::Generator(uint64_t seed)
     : c10::GeneratorImpl(c10::Device(c10::DeviceType::PrivateUse1, 0), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)), seed_(seed) {}
 
@@ -57,7 +55,7 @@ std::pair<int64_t, int64_t> next_random(const std::optional<at::Generator>& gene
   at::Generator g = generator && generator->defined() ? *generator : default_generator();
   TORCH_CHECK(g.device().type() == c10::DeviceType::PrivateUse1, "Expected a 'cresset' device type for generator but found '", g.device().type(), "'");
   auto* own = static_cast<Generator*>(g.unsafeGetGeneratorImpl());
-  return {int64_t(own->current_seed()), own->reserve(kBlocks)};
+  return {int64_t(own->current_seed()), own->reserve(trace::kRandomBlocks)};
 }
 
 static const bool registered = [] {

@@ -23,6 +23,12 @@ namespace cresset::trace {
 
 std::pair<int64_t, int64_t> (*draw_random)() = nullptr;
 
+at::Tensor cpu_tensor(BufferPtr buffer, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset, at::ScalarType dtype) {
+  auto* data = static_cast<char*>(buffer->data()) + offset * int64_t(c10::elementSize(dtype));
+  // May be resized, as any result.
+  return at::for_blob(data, sizes).strides(strides).deleter([buffer](void*) mutable { buffer.reset(); }).options(at::TensorOptions().dtype(dtype)).resizeable_storage().allocator(c10::GetAllocator(at::kCPU)).make_tensor();
+}
+
 namespace {
 
 struct Capture {
@@ -51,24 +57,17 @@ at::Tensor device_tensor(BufferPtr buffer, const TensorType& type, at::IntArrayR
   return t;
 }
 
-at::Tensor cpu_tensor(BufferPtr buffer, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset, at::ScalarType dtype) {
-  auto* data = static_cast<char*>(buffer->data()) + offset * int64_t(c10::elementSize(dtype));
-  // May be resized, as any result.
-  return at::for_blob(data, sizes).strides(strides).deleter([buffer](void*) mutable { buffer.reset(); }).options(at::TensorOptions().dtype(dtype)).resizeable_storage().allocator(c10::GetAllocator(at::kCPU)).make_tensor();
-}
-
 bool all_on_cpu(const std::vector<at::Tensor>& inputs) {
   return llvm::all_of(inputs, [](const at::Tensor& t) { return t.device().is_cpu(); });
 }
 
 // What draws for tensors on the CPU moves the CPU's generator, which those who run a function again, as checkpoints, put back.
 void draw_for_cpu(int64_t& seed, std::vector<int64_t>& offsets) {
-  constexpr int64_t kBlocks = int64_t(1) << 31;  // of four words: enough for any one tensor
   if (offsets.empty()) return;
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   std::lock_guard lock(generator.mutex());
   seed = int64_t(at::check_generator<at::CPUGeneratorImpl>(generator)->random64());
-  for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = int64_t(i) * kBlocks;
+  for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = int64_t(i) * kRandomBlocks;
 }
 
 bool is_marked(const at::Tensor& t) { return t.is_conj() || t.is_neg(); }

@@ -128,5 +128,10 @@ void check_readable(const Cell& cell);
 void note_random(const NodePtr& seed, const NodePtr& offset);
 /// Draws an offset (first) and tells the seed (second) of the default generator; set by the device.
 extern std::pair<int64_t, int64_t> (*draw_random)();
+/// How far apart the offsets are, in blocks of four words: enough for any one tensor.
+constexpr int64_t kRandomBlocks = int64_t(1) << 31;
+
+/// A tensor on the CPU over a buffer's bytes, which it keeps.
+at::Tensor cpu_tensor(BufferPtr buffer, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset, at::ScalarType dtype);
 
 }  // namespace cresset::trace

@@ -267,9 +267,7 @@ static void write_bytes(const at::Tensor& t, Value v) {
   HeldBuffers held;  // an operator may hold its other results
   at::Tensor value = make_tensor(std::move(v), c10::contiguous_strides(t.sizes()));
   BufferPtr from = bytes(value), to = bytes(t)->copy();
-  auto options = at::TensorOptions().dtype(t.scalar_type());
-  void* first = static_cast<char*>(to->data()) + t.storage_offset() * int64_t(t.itemsize());
-  at::from_blob(first, t.sizes(), t.strides(), options).copy_(at::from_blob(from->data(), t.sizes(), options));
+  cpu_tensor(to, t.sizes(), t.strides(), t.storage_offset(), t.scalar_type()).copy_(cpu_tensor(from, t.sizes(), value.strides(), 0, t.scalar_type()));
   replace_bytes(Cell::of(t), std::move(to), at::kByte);
 }
 
