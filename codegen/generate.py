@@ -260,7 +260,7 @@ class Entry:
         if "when" in self.options:
             lines.append(f'if (!({self.options["when"]})) return {self.options["otherwise"] if "otherwise" in self.options and kind != "out" else fallback};')
         if "check" in self.options:
-            lines.append(f"{{ const trace::Operator& op = op::{self.id}; {self.options['check']}; }}")
+            lines.append(f"{{ [[maybe_unused]] const trace::Operator& op = op::{self.id}; {self.options['check']}; }}")
         if kind == "out" and self.options.get("computes_as_out"):
             lines.append("if (!dtype) dtype = out.scalar_type();")
         lines.append(f"trace::Recorder r(op::{self.id}{', true' if kind == 'inplace' else ''});")

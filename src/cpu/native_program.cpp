@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "llvm/ADT/ScopeExit.h"
 #include "runtime/profile.h"
 
 namespace cresset::cpu {
@@ -146,6 +147,7 @@ void NativeProgram::run(void* const* inputs, void* const* outputs) {
 }
 
 void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* const* inputs, void* const* outputs) {
+  llvm::scope_exit forget_kept([&] { of_kept_.last.reset(); });  // somebody else's kernel may raise before all is made
   for (auto& [at, input] : input_slots_) table_[at] = inputs[input];
   for (auto& [at, output] : output_slots_) table_[at] = outputs[output];
   auto run_next = [&] {
@@ -171,6 +173,7 @@ void NativeProgram::run_from(size_t next, int64_t done, Arena& arena, void* cons
                                                            : arena.at(copy.from.index, copy.bytes);
     std::memmove(outputs[copy.output], from, copy.bytes);
   }
+  forget_kept.release();
 }
 
 void NativeProgram::copy(void* from, void* to, size_t bytes) {

@@ -1,6 +1,7 @@
 // What a kernel asks of its arguments: what PyTorch's CPU kernels check and its meta functions don't, and whether there is code for them.
 #pragma once
 
+#include <ATen/Dispatch.h>
 #include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/TypeProperties.h>
@@ -25,6 +26,10 @@ inline void check_floating(const trace::Operator& op, std::initializer_list<at::
   auto common = at::native::result_type(state);
   TORCH_CHECK_NOT_IMPLEMENTED(!at::isIntegralType(common, true), op.name, ": expected a floating-point tensor, but got ", common, "; convert it with .to(torch.float32)");
 }
+/// Raises eager's error for a number that the dtype of `self` can't hold.
+inline void check_holds(const at::Tensor& self, const at::Scalar& value) {
+  AT_DISPATCH_ALL_TYPES_AND3(at::kBool, at::kHalf, at::kBFloat16, self.scalar_type(), "fill", [&] { value.to<scalar_t>(); });
+}
 /// Raises eager's error for 1 / n as an integer.
 inline void check_power(const trace::Operator& op, const at::Tensor& self, const at::Scalar& exponent) {
   TORCH_CHECK(!at::isIntegralType(self.scalar_type(), true) || !exponent.isIntegral(true) || exponent.toLong() >= 0, op.name,
@@ -41,6 +46,11 @@ inline void check_range(const trace::Operator& op, int64_t from, std::optional<i
 /// Raises eager's error for an interval that ends before it begins.
 inline void check_interval(const trace::Operator& op, double from, double to) {
   TORCH_CHECK(from <= to, op.name, ": expects to return a [from, to) range, but found from=", from, " > to=", to);
+}
+/// Raises eager's error for bounds below zero of what has no sign.
+inline void check_limits(const trace::Operator& op, const at::Tensor& self, const at::Scalar& low, const at::Scalar& high) {
+  TORCH_CHECK(self.scalar_type() != at::kBool, op.name, ": not supported for Bool tensors; convert it with .to(torch.uint8)");
+  TORCH_CHECK(self.scalar_type() != at::kByte || (low.toDouble() >= 0 && high.toDouble() >= 0), op.name, ": cannot do hardtanh on an unsigned type with negative limits");
 }
 /// Raises eager's error for what is no probability.
 inline void check_probability(const trace::Operator& op, double p) { TORCH_CHECK(0 <= p && p <= 1, op.name, ": expects p to be in [0, 1], but got p=", p); }

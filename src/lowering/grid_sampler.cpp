@@ -33,7 +33,7 @@ Axis axis_of(Builder& b, Value grid, int64_t which, int64_t size, int64_t paddin
   if (padding != Zeros) {
     Value last = b.like(double(size - 1), x), inside = b.logical_and(b.compare(Direction::GT, x, zero), b.compare(Direction::LT, x, last));
     slope = b.select(inside, slope, zero);
-    x = b.min(b.max(x, zero), last);
+    x = b.select(b.compare(Direction::GT, x, zero), b.min(x, last), zero);  // what is no number counts as 0
   }
   return {size, x, slope};
 }
@@ -115,8 +115,9 @@ Value grid_sampler_2d(Builder& b, Value input, Value grid, int64_t interpolation
   Sampling s(b, input, grid, interpolation_mode, padding_mode, align_corners);
   Value images = in_lines(b, input), sum;
   for (const Corner& c : s.corners) {
-    // Nothing of what lies outside, not even if it is infinite: its weight says so.
-    Value v = taken(b, images, c), weight = in_channels(b, b.select(c.inside, c.weight, b.like(-1, c.weight)), v);
+    // Nothing of what lies outside, not even if it is infinite: its weight says so. A weight that is no number counts.
+    Value counts = b.logical_or(c.inside, b.compare(Direction::NE, c.weight, c.weight));
+    Value v = taken(b, images, c), weight = in_channels(b, b.select(counts, c.weight, b.like(-1, c.weight)), v);
     v = b.select(b.compare(Direction::LT, weight, b.like(0, weight)), b.like(0, v), b.mul(v, weight));
     sum = sum ? b.add(sum, v) : v;
   }

@@ -20,6 +20,7 @@ Value floor_quotient(Builder& b, Value x, Value y) {
     q = b.select(adjust, b.sub(q, b.like(1, q)), q);
     Value f = b.floor(q);
     f = b.select(b.compare(Direction::GT, b.sub(q, f), b.like(0.5, q)), b.add(f, 1), f);
+    f = b.select(b.compare(Direction::EQ, q, zero), b.mul(b.div(x, y), zero), f);  // of the quotient's sign
     return b.select(b.compare(Direction::EQ, y, zero), b.div(x, y), f);
   }
   Value q = b.div(x, y), r = b.create<hlo::RemOp>(x, y);

@@ -108,7 +108,9 @@ Value uniform(Builder& b, Value self, double from, double to_, Scalar seed, Scal
   // As many bits as the type holds: more of them would round up to 1.
   mlir::Type element = b.result_element();
   Value u = uniform_numbers(b, b.result_shape(), seed, offset, element.isBF16() ? 8 : element.isF16() ? 11 : 24);
-  return b.as_result(b.add(b.mul(u, to_ - from), from));
+  Value numbers = b.as_result(b.add(b.mul(u, to_ - from), from));
+  if (from == 0 && to_ == 1) return numbers;
+  return b.select(b.compare(Direction::EQ, numbers, b.like(to_, numbers)), b.like(from, numbers), numbers);  // what a sum rounds to the end
 }
 Value normal_functional(Builder& b, Value self, double mean, double std, Scalar seed, Scalar offset) {
   // Box and Muller 1958, two uniforms for each element.

@@ -271,10 +271,23 @@ static void write_bytes(const at::Tensor& t, Value v) {
   replace_bytes(Cell::of(t), std::move(to), at::kByte);
 }
 
+// The elements of an expanded tensor, each once.
+static at::Tensor without_repeats(at::Tensor t) {
+  for (int64_t d = 0; d < t.dim(); ++d)
+    if (t.stride(d) == 0 && t.size(d) > 1) t = t.narrow(d, 0, 1);
+  return t;
+}
+
 void write(const at::Tensor& t, Value v) {
   std::lock_guard lock(trace_mutex());
   Cell& cell = Cell::of(t);
   if (t.numel() == 0) return;
+  check_written_in_body(cell);
+  if (&v.node->op() == &op::fill_Scalar || &v.node->op() == &op::zero) {  // PyTorch writes one number as often as it likes
+    at::Tensor once = without_repeats(t);
+    if (once.numel() < t.numel())
+      return write(once, make_value(builtin::window_read, {v}, {list(once.sizes()), list(c10::contiguous_strides(once.sizes())), int64_t(0)}, {v.type().dtype, at::DimVector(once.sizes())}));
+  }
   at::assert_no_internal_overlap(t);
   v = expanded(converted(std::move(v), t.scalar_type()), t.sizes());
   if (cell.nbytes() % t.itemsize() != 0) return write_bytes(t, std::move(v));

@@ -54,6 +54,11 @@ const void* body_of_thread() { return recording; }
 void check_not_in_body(const char* what) {
   TORCH_CHECK(!recording, "cresset: a composite's function must not ", what);
 }
+void check_written_in_body(const Cell& cell) {
+  if (!recording || !cell.content() || cell.graph() == recording) return;
+  bool argument = std::any_of(recording->placeholders.begin(), recording->placeholders.end(), [&](const at::Tensor& p) { return p.defined() && &Cell::of(p) == &cell; });
+  TORCH_CHECK(argument, "cresset: a composite's function must not write to a tensor that was there before; return the new value instead");  // arguments: see end_body
+}
 
 MaybeTensors begin_body(const MaybeTensors& arguments) {
   std::lock_guard lock(trace_mutex());

@@ -188,8 +188,9 @@ OUTSIDE = torch.ones(2)
     (lambda x: x * float(x.sum()), RuntimeError, "must not read a tensor's value"),
     (lambda x: F.dropout(x), RuntimeError, "must not draw random numbers"),
     (lambda x: x + OUTSIDE, RuntimeError, "acme.bad uses a tensor that is not one of its arguments"),
+    (lambda x: x + OUTSIDE.add_(1), RuntimeError, "must not write to a tensor that was there before"),
     (lambda x: (x, 3), TypeError, "acme.bad: a result is int"),
-], ids=["in place", "reads", "random", "closure", "result"])
+], ids=["in place", "reads", "random", "closure", "writes", "result"])
 def test_what_a_composite_cannot_do(function, error, message):
     global OUTSIDE
     OUTSIDE = (torch.ones(2, device="cresset") + 1)

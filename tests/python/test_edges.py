@@ -248,3 +248,46 @@ def test_equal_of_other_dtypes_and_an_empty_complex_result():
 def test_complex_numbers_are_conjugated_in_place():
     x = torch.tensor([1 + 2j, 3 - 1j])
     same(lambda x: (x * 1).conj_physical_(), x)
+
+
+@pytest.mark.parametrize("function", [lambda x: x.fill_(2), lambda x: x.zero_()], ids=["fill", "zero"])
+def test_one_number_is_written_to_an_expanded_tensor(function):
+    def f(x):
+        base = x * 1
+        function(base[:, :1].expand(3, 4))
+        return base
+
+    same(f, torch.ones(3, 2))
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        torch.ones(1, device="cresset").expand(3).copy_(torch.arange(3.0, device="cresset"))
+
+
+@pytest.mark.parametrize("value, dtype", [(300, torch.uint8), (-129, torch.int8), (inf, torch.int32)])
+def test_a_number_that_the_dtype_cannot_hold(value, dtype):
+    x = torch.zeros(2, dtype=dtype, device="cresset")
+    for f in (lambda: x.fill_(value), lambda: x.masked_fill(x == 0, value), lambda: torch.full((2,), value, dtype=dtype, device="cresset")):
+        with pytest.raises(RuntimeError, match="cannot be converted to type"):
+            f()
+
+
+def test_a_limit_below_0_of_what_has_no_sign():
+    with pytest.raises(RuntimeError, match="unsigned type with negative limits"):
+        F.hardtanh(torch.ones(2, dtype=torch.uint8, device="cresset"))
+
+
+def test_a_whole_quotient_of_zero_has_a_sign():
+    x, y = torch.tensor([-0.0, 0.0, -0.0, 0.0, 0.5, -0.5, inf, nan]), torch.tensor([1.0, 1.0, -1.0, -1.0, 1.0, 1.0, 0.0, 1.0])
+    same(lambda x, y: torch.signbit(x // y), x, y)
+    same(lambda x, y: x // y, x, y)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_a_position_that_is_no_number(mode, padding):
+    grid = torch.tensor([[[[nan, 0.0], [0.0, nan], [0.3, 0.2]]]])
+    same(lambda x, grid: F.grid_sample(x, grid, mode=mode, padding_mode=padding, align_corners=False), torch.arange(16.0).reshape(1, 1, 4, 4), grid)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_uniform_numbers_end_before_the_end(dtype):
+    assert not (torch.empty(1 << 16, dtype=dtype, device="cresset").uniform_(2, 3) == 3).any()
