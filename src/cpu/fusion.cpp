@@ -571,9 +571,10 @@ class Fuser {
         return !is_number && fusion.roles.contains(use.getOwner()) && feeds_product(use.getOwner(), fusion);
       });
     };
+    // Like products these read their operands from memory; everybody else writes a repeated number into the code.
+    const bool from_memory = llvm::is_contained({Fusion::Composite, Fusion::Sort, Fusion::TriangularSolve, Fusion::Alignment}, fusion.kind);
     auto read = [&](Value v) {
-      // Products and foreign kernels read their operands from memory; everybody else writes a repeated number into the code.
-      if (!is_computed_here(v) && (is_product_operand(v) || fusion.kind == Fusion::Composite || !is_splat(v.getDefiningOp()))) fusion.inputs.insert(v);
+      if (!is_computed_here(v) && (from_memory || is_product_operand(v) || !is_splat(v.getDefiningOp()))) fusion.inputs.insert(v);
     };
     for (auto& [op, role] : ordered) {
       for (Value v : op->getOperands()) read(v);
