@@ -91,39 +91,6 @@ def _module():
     return m
 
 
-def _keep_ties():
-    """Module.to replaces each Parameter by a new one, because PyTorch finds CPU and device tensors incompatible; shared
-    parameters (GPT-2's embedding and head) would come apart. They are converted once, and tied again after the conversion."""
-    original = torch.nn.Module._apply
-
-    def _apply(self, fn, recurse=True):
-        if getattr(self, "_cresset_applying", False) or not recurse:
-            return original(self, fn, recurse)
-        modules = list(self.modules())
-        places = {}  # not the parameters, which are freed as they are replaced: a model's memory is not taken twice
-        for module in modules:
-            for name, p in module._parameters.items():
-                if p is not None:
-                    places.setdefault(id(p), []).append((module, name))
-        p = None
-        ties = [owners for owners in places.values() if len(owners) > 1]
-        for _, *others in ties:
-            for module, name in others:
-                module._parameters[name] = None
-        for module in modules:
-            module.__dict__["_cresset_applying"] = True
-        try:
-            return original(self, fn, recurse)
-        finally:
-            for module in modules:
-                module.__dict__.pop("_cresset_applying", None)
-            for (owner, first), *others in ties:
-                for module, name in others:
-                    setattr(module, name, getattr(owner, first))
-
-    torch.nn.Module._apply = _apply
-
-
 def _support_optimizers():
     """foreach and fused optimizers list the devices they work on; an optimizer step ends a window of the trace."""
     from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -173,6 +140,5 @@ def register():
     sys.modules["torch.cresset"] = module
     torch._register_device_module("cresset", module)
     torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_packed_sequence=False, for_storage=True)
-    _keep_ties()
     _support_optimizers()
     _follow_threads()

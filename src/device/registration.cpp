@@ -122,7 +122,8 @@ class GuardedAllocator final : public c10::Allocator {
   }
 };
 
-c10::intrusive_ptr<c10::StorageImpl> make_cell(c10::StorageImpl::use_byte_size_t, c10::SymInt bytes, c10::DataPtr, c10::Allocator*, bool resizable) {
+c10::intrusive_ptr<c10::StorageImpl> make_cell(c10::StorageImpl::use_byte_size_t, c10::SymInt bytes, c10::DataPtr data, c10::Allocator*, bool resizable) {
+  TORCH_CHECK(!data, "cresset: a storage can't be part of another one; take a view of a tensor");
   return c10::make_intrusive<trace::Cell>(std::move(bytes), trace::device_allocator(), resizable);
 }
 

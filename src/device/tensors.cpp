@@ -4,6 +4,8 @@
 #include <ATen/InferSize.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/TensorFactories.h>
+#include <ATen/native/TensorIterator.h>
+#include <ATen/native/UnaryOps.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/unfold_native.h>
@@ -13,6 +15,7 @@
 #include <c10/util/strides.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "cresset/metrics.h"
@@ -67,9 +70,10 @@ const at::Tensor& resize_(const at::Tensor& self, at::IntArrayRef sizes, std::op
 }
 
 at::Tensor& set_source_storage_offset(at::Tensor& self, at::Storage source, int64_t offset, at::IntArrayRef sizes, at::IntArrayRef strides) {
-  self.unsafeGetTensorImpl()->set_storage_keep_dtype(std::move(source));
+  at::native::checkSetStorage(self, std::move(source), offset, sizes, strides, /*check_offset_in_bounds=*/false);
+  TORCH_CHECK(std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s >= 0; }), "as_strided: Negative strides are not supported at the moment, got strides: ", strides);
   self.unsafeGetTensorImpl()->set_storage_offset(offset);
-  if (strides.size() == sizes.size()) self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
+  if (strides.data() || sizes.empty()) self.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   else self.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
   if (self.numel() > 0) grow_storage(self, self.sizes(), self.strides(), offset);
   return self;
@@ -148,7 +152,20 @@ bool is_set_to(const at::Tensor& self, const at::Tensor& src) {
          self.sizes() == src.sizes() && self.strides() == src.strides();
 }
 
+// PyTorch calls the kernel of this window without a dispatcher.
+void fill_kaiser_window(at::TensorIteratorBase& iterator, int64_t length, double beta) {
+  at::Tensor window = iterator.tensor(0);
+  window.copy_(at::kaiser_window(length, /*periodic=*/false, beta, window.options().device(at::kCPU)));
+}
+
+// A dense tensor on the CPU and one on this device differ in their keys and storages only: a Parameter changes its device in place, as between PyTorch's own devices.
+bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
+  auto is_plain = [](const at::Tensor& t) { return t.layout() == at::kStrided && !t.is_quantized() && (t.is_cpu() || t.is_privateuseone()); };
+  return is_plain(self) && is_plain(from);
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  m.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_shallow_copy_type));
   m.impl("empty.memory_format", TORCH_FN(empty));
   m.impl("empty_strided", TORCH_FN(empty_strided));
   m.impl("_efficientzerotensor", TORCH_FN(zero_tensor));
@@ -173,3 +190,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 
 }  // namespace
 }  // namespace cresset::device
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(kaiser_window_stub, &cresset::device::fill_kaiser_window)
+}  // namespace at::native

@@ -1,5 +1,6 @@
 #include "runtime/buffer.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -57,6 +59,13 @@ size_t rounded(size_t size) {
   return (size + step - 1) / step * step;
 }
 
+// Says how much of what; caught as any bad_alloc.
+struct OutOfMemory final : std::bad_alloc {
+  OutOfMemory(size_t bytes, size_t used) : text("cresset: out of memory: " + std::to_string(bytes) + " bytes are asked for, beside " + std::to_string(used) + " in use") {}
+  const char* what() const noexcept override { return text.c_str(); }
+  std::string text;
+};
+
 class Pool {
  public:
   void* take(size_t size) {
@@ -81,7 +90,7 @@ class Pool {
     size_t alignment = is_large(size) ? kHugePage : kAlignment;
     if (posix_memalign(&block, alignment, size) != 0) {
       clear();
-      if (posix_memalign(&block, alignment, size) != 0) throw std::bad_alloc();
+      if (posix_memalign(&block, alignment, size) != 0) throw OutOfMemory(size, stats().in_use);
     }
     std::lock_guard lock(mutex_);
     note(size);
@@ -135,6 +144,9 @@ class Pool {
     std::lock_guard lock(mutex_);
     return stats_;
   }
+  // Of a process that is forked meanwhile, whose child has none of the threads that might hold it.
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
   void reset_peak() {
     std::lock_guard lock(mutex_);
     stats_.peak = stats_.in_use;
@@ -165,7 +177,8 @@ class Pool {
 
 // Leaked on purpose: tensors may be freed while the process exits.
 Pool& pool() {
-  static auto* p = new Pool;
+  static Pool* p = new Pool;
+  static const int at_fork [[maybe_unused]] = pthread_atfork([] { p->lock(); }, [] { p->unlock(); }, [] { p->unlock(); });
   return *p;
 }
 

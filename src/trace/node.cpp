@@ -1,10 +1,15 @@
 #include "trace/node.h"
 
 #include <c10/core/GradMode.h>
+#include <pthread.h>
 #include <torch/csrc/autograd/graph_task.h>
 
+#include <chrono>
+#include <thread>
 #include <unordered_map>
 
+#include "runtime/buffer.h"
+#include "runtime/early_runner.h"
 #include "trace/hash.h"
 
 namespace cresset::trace {
@@ -18,8 +23,23 @@ std::unordered_multimap<uint64_t, Node*>& table() {
 
 }  // namespace
 
+// A forked child has none of the threads that may have the trace: nobody has it meanwhile, unless it has waited for the thread that forks for this long, which may hold
+// Python's lock. A recursive mutex knows its thread by a number that is another one in the child, which begins with a new mutex.
 std::recursive_mutex& trace_mutex() {
-  static auto* m = new std::recursive_mutex;
+  static std::recursive_mutex* m = new std::recursive_mutex;
+  static bool held = false;
+  static const int at_fork [[maybe_unused]] = [] {
+    // Their locks are taken within this one, the memory's last: what is registered last is locked first.
+    memory_stats();
+    EarlyRunner::get();
+    return pthread_atfork(
+        [] {
+          const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+          while (!(held = m->try_lock()) && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::microseconds(100));
+        },
+        [] { if (held) m->unlock(); },
+        [] { new (m) std::recursive_mutex; });
+  }();
   return *m;
 }
 

@@ -129,17 +129,17 @@ void write(const Kernel& kernel, llvm::StringRef object) {
   Header header{{}, {}, kernel.tasks, kernel.cost, kernel.scratch_bytes, kernel.packed_bytes, object.size(), llvm::xxh3_64bits(object)};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   std::memcpy(header.key, kernel.name.data(), sizeof(header.key));
-  auto file = llvm::sys::fs::TempFile::create(path_of(kernel.name) + ".%%%%%%%%");
-  if (!file) return llvm::consumeError(file.takeError());
-  llvm::raw_fd_ostream out(file->FD, false);
+  // No TempFile of LLVM's: that takes over the signals of the process, of which a trainer's may be.
+  int descriptor;
+  llvm::SmallString<128> temporary;
+  if (llvm::sys::fs::createUniqueFile(path_of(kernel.name) + ".%%%%%%%%", descriptor, temporary)) return;
+  llvm::raw_fd_ostream out(descriptor, true);
   out.write(reinterpret_cast<const char*>(&header), sizeof(header));
   out << object;
-  out.flush();
-  if (out.has_error()) {
-    out.clear_error();
-    return llvm::consumeError(file->discard());
-  }
-  llvm::consumeError(file->keep(path_of(kernel.name)));
+  out.close();
+  const bool failed = out.has_error();
+  out.clear_error();
+  if (failed || llvm::sys::fs::rename(temporary, path_of(kernel.name))) (void)llvm::sys::fs::remove(temporary);
 }
 
 }  // namespace
