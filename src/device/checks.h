@@ -61,6 +61,12 @@ inline void check_integral(const trace::Operator& op, std::initializer_list<at::
                                 "; convert it with .to(torch.int64)");
 }
 
+/// Raises eager's errors for an index that is no vector of positions.
+inline void check_vector_of_indices(const trace::Operator& op, const at::Tensor& index) {
+  TORCH_CHECK_INDEX(index.dim() <= 1, op.name, ": Index is supposed to be a vector, but its sizes are ", index.sizes());
+  TORCH_CHECK(index.scalar_type() == at::kLong || index.scalar_type() == at::kInt, op.name, ": Expected dtype int32 or int64 for index, but got ", index.scalar_type());
+}
+
 /// Raises eager's error where there is no element that could be the result.
 inline void check_not_empty(const trace::Operator& op, const at::Tensor& self) {
   TORCH_CHECK(self.numel() > 0, op.name, ": expected at least one element, but got a tensor of sizes ", self.sizes(), "; name the dimensions to reduce with dim=");

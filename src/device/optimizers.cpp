@@ -1,5 +1,5 @@
 // Fused optimizers: one operator, and one composite, for each parameter, recorded like any other. So they fuse with the backward
-// that makes the gradients, and the learning rate, a number or a tensor, is an input of the program. And what GradScaler does between the two.
+// that makes the gradients, and the learning rate, a number or a tensor, is an input of the program, as are other numbers that a schedule changes. And what GradScaler does between the two.
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
@@ -12,6 +12,7 @@ namespace cresset {
 namespace {
 
 using MaybeTensor = std::optional<at::Tensor>;
+using Setting = trace::Recorder::Setting;
 
 trace::Value rate_of(double lr) { return {trace::NodeFactory::scalar(c10::bit_cast<uint64_t>(lr), at::kDouble), 0}; }
 trace::Value rate_of(const at::Tensor& lr) {
@@ -28,6 +29,7 @@ void adam(const trace::Operator& op, at::TensorList self, at::TensorList grads, 
           const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
   trace::HeldBuffers held;  // of the rate
   trace::Value rate = rate_of(lr);
+  const Setting settings[] = {Setting(beta1), Setting(beta2), Setting(weight_decay), Setting(eps)};
   bool scaled = grad_scale && grad_scale->defined();
   for (size_t i = 0; i < self.size(); ++i) {
     trace::Recorder r(op, true);
@@ -38,7 +40,7 @@ void adam(const trace::Operator& op, at::TensorList self, at::TensorList grads, 
     r.tensors(amsgrad ? one(max_exp_avg_sqs, i) : at::TensorList(), "max_exp_avg_sqs");
     r.tensors(one(state_steps, i), "state_steps");
     r.number(rate);
-    for (double number : {beta1, beta2, weight_decay, eps}) r.attribute(trace::Attribute(number));
+    r.settings(settings);
     for (bool flag : {amsgrad, maximize}) r.attribute(trace::Attribute(flag));
     r.tensor(grad_scale, "grad_scale");
     r.tensor(found_inf, "found_inf");
@@ -67,15 +69,16 @@ void fused_sgd(at::TensorList self, at::TensorList grads, at::TensorList buffers
                bool maximize, bool is_first_step, const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
   trace::HeldBuffers held;  // of the rate
   trace::Value rate = rate_of(lr);
+  const Setting before[] = {Setting(weight_decay), Setting(momentum)}, behind[] = {Setting(dampening)};
   bool scaled = grad_scale && grad_scale->defined(), moves = momentum != 0;
   for (size_t i = 0; i < self.size(); ++i) {
     trace::Recorder r(op::_fused_sgd, true);
     r.tensors(one(self, i), "self");
     r.tensors(one(grads, i), "grads");
     r.tensors(moves ? one(buffers, i) : at::TensorList(), "momentum_buffer_list");
-    for (double number : {weight_decay, momentum}) r.attribute(trace::Attribute(number));
+    r.settings(before);
     r.number(rate);
-    r.attribute(trace::Attribute(dampening));
+    r.settings(behind);
     for (bool flag : {nesterov, maximize, is_first_step}) r.attribute(trace::Attribute(flag));
     r.tensor(grad_scale, "grad_scale");
     r.tensor(found_inf, "found_inf");
@@ -94,12 +97,13 @@ void fused_adagrad(at::TensorList self, at::TensorList grads, at::TensorList sta
                    const MaybeTensor& grad_scale, const MaybeTensor& found_inf) {
   trace::HeldBuffers held;  // of the rate
   trace::Value rate = rate_of(lr);
+  const Setting settings[] = {Setting(lr_decay), Setting(weight_decay), Setting(eps)};
   bool scaled = grad_scale && grad_scale->defined();
   for (size_t i = 0; i < self.size(); ++i) {
     trace::Recorder r(op::_fused_adagrad, true);
     for (auto [list, name] : {std::pair(self, "self"), std::pair(grads, "grads"), std::pair(state_sums, "state_sums"), std::pair(state_steps, "state_steps")}) r.tensors(one(list, i), name);
     r.number(rate);
-    for (double number : {lr_decay, weight_decay, eps}) r.attribute(trace::Attribute(number));
+    r.settings(settings);
     r.attribute(trace::Attribute(maximize));
     r.tensor(grad_scale, "grad_scale");
     r.tensor(found_inf, "found_inf");

@@ -162,6 +162,16 @@ void Recorder::number(Value value) {
   numbers_.push_back(std::move(value));
 }
 
+void Recorder::settings(at::ArrayRef<Setting> all) {
+  const bool captured = capturing() || recording_body();
+  const uint64_t place = mix(place_in_window(), KeyHash()(key()));  // before any of them, so that those that change together do so once
+  for (const Setting& s : all) {
+    const bool input = s.value != 0 && !captured && varies(mix(place, attributes_.size()), c10::bit_cast<uint64_t>(s.value));
+    if (input) number(s.input);
+    else attribute(Attribute(s.value));
+  }
+}
+
 std::pair<Value, Value> Recorder::random(std::pair<int64_t, int64_t> seed_and_offset) {
   number(seed_and_offset.first);
   number(seed_and_offset.second);

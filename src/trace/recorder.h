@@ -15,6 +15,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
 #include <c10/util/FunctionRef.h>
+#include <c10/util/bit_cast.h>
 
 #include "trace/node.h"
 #include "trace/step.h"
@@ -51,6 +52,14 @@ class Recorder {
   void number(const at::Scalar& value);
   /// The same as a rank-0 value that other nodes may share.
   void number(Value value);
+  /// Numbers of a call that records several operators, such as an optimizer's: attributes until one comes with another value at this place, then one input for all of
+  /// them. 0 stays an attribute: it says what is left out.
+  struct Setting {
+    explicit Setting(double value) : value(value), input{NodeFactory::scalar(c10::bit_cast<uint64_t>(value), at::kDouble), 0} {}
+    double value;
+    Value input;
+  };
+  void settings(at::ArrayRef<Setting> all);
   /// Seed and offset of the generator, as the last two arguments of a random operator.
   std::pair<Value, Value> random(std::pair<int64_t, int64_t> seed_and_offset);
 

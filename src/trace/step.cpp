@@ -11,6 +11,7 @@
 #endif
 
 #include <chrono>
+#include <deque>
 #include <fstream>
 #include <list>
 #include <sstream>
@@ -82,6 +83,26 @@ struct CachedProgram {
 std::list<CachedProgram>& cache() {  // most recently used first
   static auto* c = new std::list<CachedProgram>;
   return *c;
+}
+// The graphs that were compiled last, and whether each has come again. Where hardly one has (loops of any length, packed sequences), compiling the next one is not worth it either.
+class Latest {
+ public:
+  void add(const std::string& hash) {
+    graphs_.push_back({hash, false});
+    if (graphs_.size() > kCount) graphs_.pop_front();
+  }
+  void came(const std::string& hash) {
+    for (auto& [graph, again] : graphs_) again |= graph == hash;
+  }
+  bool were_in_vain() const { return graphs_.size() == kCount && llvm::count_if(graphs_, [](auto& graph) { return graph.second; }) <= 1; }
+
+ private:
+  static constexpr size_t kCount = 8;
+  std::deque<std::pair<std::string, bool>> graphs_;
+};
+Latest& latest() {
+  static auto* l = new Latest;
+  return *l;
 }
 std::vector<CompileRecord>& records() {
   static auto* r = new std::vector<CompileRecord>;
@@ -288,6 +309,7 @@ CachedProgram* find_cached(const std::string& hash) {
   auto it = std::find_if(cache().begin(), cache().end(), [&](const CachedProgram& known) { return known.hash == hash; });
   if (it == cache().end()) return nullptr;
   hits.add();
+  latest().came(hash);
   cache().splice(cache().begin(), cache(), it);
   return &cache().front();
 }
@@ -359,10 +381,10 @@ CompilePiece pieces(bool once) {
   return [once](const Graph& piece, bool changes, int times) { return program_of_piece(piece, changes, times, once); };
 }
 
-// By PyTorch's kernels, if that is expected to be faster than compiling a graph that is run so many times. Null if not.
-std::shared_ptr<Program> eager_program_for(const Graph& graph, const std::shared_ptr<const Structure>& changing, int times) {
+// By PyTorch's kernels, if that is expected to be faster than compiling a graph that is run so many times. Null if not. `in_vain`: it is not expected to come again.
+std::shared_ptr<Program> eager_program_for(const Graph& graph, const std::shared_ptr<const Structure>& changing, int times, bool in_vain = false) {
   static Counter eager("cresset.eager");
-  bool pays = changing && !compiles_every_size() && !changing->costs->pays_to_compile(times * work_of(graph));
+  bool pays = !compiles_every_size() && (changing ? !changing->costs->pays_to_compile(times * work_of(graph)) : in_vain);
   if (!pays && !runs_all_eagerly()) return nullptr;
   auto program = eager_program(graph, pieces(false));
   if (!program) return nullptr;
@@ -392,10 +414,10 @@ std::shared_ptr<Program> program_around_kernels(const Graph& graph) {
 }
 
 // For sizes that come for the first time: what depends on them may be left to PyTorch's kernels. Of pieces only where nothing is overwritten, so that the graph can be run again if one of these kernels refuses.
-std::shared_ptr<Program> program_for_once(const Graph& graph, const std::shared_ptr<const Structure>& changing) {
+std::shared_ptr<Program> program_for_once(const Graph& graph, const std::shared_ptr<const Structure>& changing, bool in_vain) {
   bool in_pieces = changing && !changing->costs->needs_compiler && !runs_all_eagerly() && !compiles_every_size() && !graph.overwrites();
   auto program = in_pieces ? split_program(graph, changing->changes, pieces(true)) : nullptr;
-  return program ? program : eager_program_for(graph, changing, 1);
+  return program ? program : eager_program_for(graph, changing, 1, in_vain);
 }
 
 std::shared_ptr<Program> compiled_for(const Graph& graph, std::vector<std::string>& lines, const std::shared_ptr<const Structure>& changing) {
@@ -419,8 +441,9 @@ std::shared_ptr<Program> program_for(const Graph& graph, bool changes, int runs)
   // A size that comes again is compiled.
   auto lines = known ? known->lines : std::vector<std::string>();
   auto changing = changing_structure(graph, changes);
-  auto program = known ? nullptr : program_for_once(graph, changing);
+  auto program = known ? nullptr : program_for_once(graph, changing, !changes && latest().were_in_vain());
   if (!program) program = compiled_for(graph, lines, changing);
+  if (!changes && program->stats().compiled) latest().add(hash);  // somebody else knows of the others that they come again
   keep({hash, program, std::move(lines), runs_in_haste(*program)});
   return program;
 }

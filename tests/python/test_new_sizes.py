@@ -296,3 +296,30 @@ def test_attention_of_keys_that_are_transposed(eager):
 
     for ours, expected in zip(run("cresset", torch.float32), run("cpu", torch.float64), strict=True):
         torch.testing.assert_close(ours, expected)
+
+
+def test_programs_that_never_come_again_are_left_to_pytorch(monkeypatch):
+    monkeypatch.delenv("CRESSET_NEW_SIZES", raising=False)
+    cell = torch.nn.GRUCell(4, 7).to("cresset")
+    optimizer = torch.optim.SGD(cell.parameters(), lr=0.01)
+
+    def step(n):
+        h, x = torch.zeros(2, 7, device="cresset"), torch.ones(2, 4, device="cresset")
+        for _ in range(n):
+            h = cell(x, h)
+        optimizer.zero_grad()
+        h.square().sum().backward()
+        optimizer.step()
+        torch_cresset.sync()
+
+    for n in range(2, 12):
+        step(n)
+    torch_cresset.reset_counters()
+    for n in range(12, 18):
+        step(n)
+    found = torch_cresset.counters()
+    assert found.get("cresset.compile", 0) == 0 and found["cresset.eager"] >= 6
+    torch_cresset.reset_counters()
+    for _ in range(4):
+        step(17)
+    assert torch_cresset.counters()["cresset.compile"] == 1  # as it comes again

@@ -329,3 +329,25 @@ def test_numbers_of_forward_and_backward_are_not_taken_for_one():
     forward().backward()
     torch_cresset.sync()
     assert not compiled(forward)
+
+
+@pytest.mark.parametrize("optimizer, schedule", [("AdamW", ("betas", lambda i: (0.95 - 0.01 * i, 0.999))), ("SGD", ("momentum", lambda i: 0.9 - 0.02 * i)), ("Adagrad", ("weight_decay", lambda i: 0.01 * i + 0.01)),
+                                                 ("SGD", ("weight_decay", lambda i: 0.02 * i))])
+def test_numbers_of_an_optimizer_that_change(optimizer, schedule):
+    name, value = schedule
+    found = []
+    for device in ("cpu", "cresset"):
+        torch.manual_seed(0)
+        model, x = torch.nn.Linear(12, 5).to(device), torch.randn(3, 12).to(device)
+        o = getattr(torch.optim, optimizer)(model.parameters(), lr=0.01, fused=True, **({"momentum": 0.9} if optimizer == "SGD" else {}))
+        compiles = []
+        for i in range(9):
+            for group in o.param_groups:
+                group[name] = value(i)
+            o.zero_grad()
+            model(x).square().sum().backward()
+            o.step()
+            compiles.append(torch_cresset.counters().get("cresset.compile", 0))
+        found.append(model.weight.detach().cpu())
+    assert compiles[-1] == compiles[3]
+    torch.testing.assert_close(found[1], found[0])
