@@ -13,12 +13,14 @@ import pickle
 import warnings
 
 import torch
+from torch._C._dynamo.guards import compute_overlapping_tensors
 from torch._dynamo.aot_compile_types import SerializableCallable
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.convert_frame import innermost_backend
 from torch._dynamo.precompile_context import BackendCacheArtifact, PrecompileContext
 from torch._dynamo.variables.builder import VariableBuilder
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch.autograd import forward_ad
 from torch.fx.passes.split_module import split_module
 from torch.utils.checkpoint import CheckpointPolicy
 
@@ -104,6 +106,12 @@ def _results_elsewhere(module):
     return [(i, place(node)) for i, node in enumerate(results) if place(node) not in (None, home)]
 
 
+def _is_view_of_input(node):
+    while node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload) and node.target.is_view:
+        node = node.args[0]
+    return node.op == "placeholder"
+
+
 class Graph:
     """A functional graph, as AOTAutograd's are. Called with a list of inputs of any sizes, it runs as one program, or in pieces around operators that can't be part of one."""
 
@@ -113,6 +121,7 @@ class Graph:
         self.elsewhere = _results_elsewhere(module)
         self.not_lowered = set()
         self.parts = None
+        self.counting = {node.name for node in module.graph.nodes if direct.counts_in_storage(node) and _is_view_of_input(node.args[0])}
         self._boxed_call = True  # AOTAutograd hands over a list
 
     def record(self, inputs):
@@ -131,6 +140,9 @@ class Graph:
         return results
 
     def run(self, inputs):
+        if self.counting and any(isinstance(v, torch.Tensor) and v.storage_offset() for v in inputs):
+            self.not_lowered |= self.counting
+            self.parts, self.counting = _split(self.module, self.not_lowered), set()
         if self.parts is not None:
             return listed(self.parts(*inputs))
         results = self.programs.run(inputs)
@@ -216,9 +228,24 @@ def _partition(joint, inputs, **options):
         return min_cut_rematerialization_partition(joint, inputs, **options)
 
 
+def _has_tangents(inputs):
+    """Whether forward-mode AD follows one of them: programs run below it and would lose them."""
+    return forward_ad._current_level >= 0 and any(isinstance(v, torch.Tensor) and forward_ad.unpack_dual(v).tangent is not None for v in inputs)
+
+
 def _through_aot_autograd(module, inputs):
     with operators.whole(), _whole():
-        return aot_autograd(fw_compiler=_compile, bw_compiler=_compile_backward, partition_fn=_partition)(module, inputs)
+        traced = aot_autograd(fw_compiler=_compile, bw_compiler=_compile_backward, partition_fn=_partition)(module, inputs)
+    return lambda *inputs: module(*inputs) if _has_tangents(inputs) else traced(*inputs)
+
+
+def _overlapping(inputs):
+    """Which of the inputs share elements with others."""
+    sharing = {}
+    for i, v in enumerate(inputs):
+        if isinstance(v, torch.Tensor):
+            sharing.setdefault(v.untyped_storage()._cdata, []).append(i)
+    return tuple(tuple(group[i] for i in sorted(compute_overlapping_tensors([inputs[i] for i in group], symbolic=False))) for group in sharing.values() if len(group) > 1)
 
 
 def _hint(value):
@@ -232,7 +259,8 @@ class _Direct(SerializableCallable):
     Dynamo can write it down for other processes (aot_compile, caching_precompile), which record it when they first call it."""
 
     def __init__(self, graph, trains, home, held=None):
-        self.graph, self.trains, self.home, self.held, self.programs, self.otherwise = graph, trains, home, held, Programs(), None
+        self.graph, self.trains, self.home, self.held, self.programs = graph, trains, home, held, Programs()
+        self.is_unusual, self.otherwise = False, {}  # AOTAutograd's, by which inputs overlap: it guards sizes, but that only where they are symbolic
         self.recorder = direct.Recorder(graph, trains, direct.weights(graph), home)
 
     @classmethod
@@ -252,18 +280,22 @@ class _Direct(SerializableCallable):
     def __call__(self, *inputs):
         if self.held:
             inputs = (*self.held(), *inputs)
+        if _has_tangents(inputs):
+            return torch.fx.GraphModule({}, self.graph)(*inputs)
         results = self.programs.run(inputs)
         if results is not None:
             return results
-        if self.otherwise is None:
+        if not self.is_unusual:
             try:
                 self.record(inputs)
                 return self.programs.run(inputs)
             except Exception as error:  # of these sizes
                 _say_why(error)
-                # With guards of its own: AOTAutograd looks at sizes, and at which inputs share memory.
-                self.otherwise = torch.compile(torch.fx.GraphModule({}, self.graph), backend=_through_aot_autograd)
-        return self.otherwise(*inputs)
+                self.is_unusual = not isinstance(error, direct.SharesMemory)
+        overlapping = _overlapping(inputs)
+        if overlapping not in self.otherwise:
+            self.otherwise[overlapping] = torch.compile(torch.fx.GraphModule({}, self.graph), backend=_through_aot_autograd)
+        return self.otherwise[overlapping](*inputs)
 
 
 class _Artifact(BackendCacheArtifact):
@@ -285,7 +317,8 @@ def backend(module, inputs, **_):
         graph, held = direct.lifted(module)
         examples = [*(held() if held else ()), *(_hint(v) for v in inputs)]
         compiled = _Direct(graph, direct.check(graph, examples), direct.home_of(examples), held)
-        compiled.record(examples)
+        with contextlib.suppress(direct.SharesMemory):  # others may not
+            compiled.record(examples)
     except Exception as error:  # whatever it is: AOTAutograd's way raises what is the user's
         _say_why(error)
         return _through_aot_autograd(module, inputs)

@@ -26,6 +26,20 @@ class Unusual(Exception):
     """The graph is not one that can be recorded directly."""
 
 
+class SharesMemory(Unusual):
+    """Not for these inputs."""
+
+
+_OFFSET_OF = {"as_strided": 3, "as_strided_": 3, "as_strided_copy": 3, "as_strided_scatter": 4}
+
+
+def counts_in_storage(node):
+    """Whether it says where in a storage a view begins: a recording knows of an input's storage what the input shows, and nothing in front."""
+    name = str(getattr(node.target, "__name__", node.target)).partition(".")[0]
+    place = _OFFSET_OF.get(name)
+    return place is not None and (node.args[place] if len(node.args) > place else node.kwargs.get("storage_offset")) is not None
+
+
 def lifted(module):
     """The module's graph, of which tensors that the module holds (an optimizer's parameters and states) are inputs in front of the others, and a function that fetches them, or None:
     Dynamo takes them from the module when the optimizer dies."""
@@ -56,12 +70,16 @@ def check(graph, inputs):
     tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
     if any(type(t) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) or t.layout != torch.strided or t.is_quantized for t in tensors):
         raise Unusual("an input is no plain tensor")
+    if any(t.is_conj() or t.is_neg() for t in tensors):
+        raise Unusual("an input is seen as its conjugate or negative")  # it shows other numbers than its bytes
     trains, home = torch.is_grad_enabled() and any(t.requires_grad for t in tensors), home_of(inputs)
     for node in graph.nodes:
         if node.op in ("call_module", "get_attr"):
             raise Unusual(f"{node.op} {node.target}")
         if home == "cpu" and any(name.partition(":")[0] == _DEVICE.type for name in _names(node)):
             raise Unusual(f"call of {node.target} on the device, of what is on the CPU")
+        if counts_in_storage(node):
+            raise Unusual(f"call of {node.target}, which counts from a storage's beginning")
         if node.op != "call_function":
             continue
         name, module = getattr(node.target, "__name__", ""), getattr(node.target, "__module__", None) or ""
@@ -280,4 +298,4 @@ def _check_written(program, tensors, differentiable):
     if differentiable and any(tensors[i].requires_grad for i in program.written()):
         raise Unusual("it changes an input that has gradients")
     if not program.takes(tensors):
-        raise Unusual("it changes an input that shares memory with another")
+        raise SharesMemory("it changes an input that shares memory with another")

@@ -19,15 +19,15 @@ using trace::Attribute;
 
 bool given(const MaybeTensor& t) { return t && t->defined(); }
 
-// What has no fused form (other ranks, batches to be broadcast) goes through matmul and softmax.
+// What has no fused form (other ranks, batches to be broadcast) goes through matmul and softmax. Dynamo asks, too, of sizes that are symbols.
 int64_t choose(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const MaybeTensor& mask, double dropout_p, bool, std::optional<double>,
                bool enable_gqa) {
-  bool fits = query.dim() == 4 && key.dim() == 4 && value.dim() == 4 && query.size(0) == key.size(0) && key.size(0) == value.size(0) && key.size(1) == value.size(1) &&
-              key.size(2) == value.size(2) && query.size(3) == key.size(3) && query.numel() > 0 && key.numel() > 0 && value.numel() > 0 && key.size(1) > 0 &&
-              (enable_gqa ? query.size(1) % key.size(1) == 0 : query.size(1) == key.size(1)) && (!given(mask) || mask->dim() <= 4);
+  bool fits = query.dim() == 4 && key.dim() == 4 && value.dim() == 4 && query.sym_size(0) == key.sym_size(0) && key.sym_size(0) == value.sym_size(0) && key.sym_size(1) == value.sym_size(1) &&
+              key.sym_size(2) == value.sym_size(2) && query.sym_size(3) == key.sym_size(3) && query.sym_numel() > 0 && key.sym_numel() > 0 && value.sym_numel() > 0 &&
+              (enable_gqa ? query.sym_size(1) % key.sym_size(1) == 0 : query.sym_size(1) == key.sym_size(1)) && (!given(mask) || mask->dim() <= 4);
   if (!fits) return int64_t(at::SDPBackend::math);
   bool mask_gradient = given(mask) && mask->requires_grad() && at::GradMode::is_enabled();
-  if (dropout_p == 0 && !mask_gradient && query.size(3) == value.size(3)) return int64_t(at::SDPBackend::flash_attention);
+  if (dropout_p == 0 && !mask_gradient && query.sym_size(3) == value.sym_size(3)) return int64_t(at::SDPBackend::flash_attention);
   // PyTorch's meta function of the pair saves absent tensors, which AOTAutograd refuses.
   bool compiling = query.unsafeGetTensorImpl()->is_python_dispatch();
   return int64_t(compiling ? at::SDPBackend::math : at::SDPBackend::overrideable);

@@ -210,7 +210,7 @@ void note_random(const NodePtr& seed, const NodePtr& offset) {
 // Collects the program's results, each once, and what stands for inputs and outputs.
 class CapturedProgram::Builder {
  public:
-  explicit Builder(const std::vector<at::Tensor>& inputs) {
+  explicit Builder(const std::vector<at::Tensor>& inputs) : inputs_(inputs) {
     std::unordered_map<const Cell*, const Buffer*> stand_ins;
     for (auto [t, buffer] : llvm::zip(capture().stand_ins, capture().buffers)) stand_ins[&Cell::of(t)] = buffer.get();
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -233,7 +233,7 @@ class CapturedProgram::Builder {
       out.offset = t.storage_offset(), out.dtype = t.scalar_type();
       out.conjugate = t.is_conj(), out.negative = t.is_neg();
       auto it = input_of_.find(&cell);
-      if (it != input_of_.end()) out.input = it->second;
+      if (it != input_of_.end()) out.input = it->second, out.itself = t.is_same(inputs_[it->second]);
       else out.storage = storage_of(cell, t, may_share);
     } else {
       out.input = -2;
@@ -307,6 +307,7 @@ class CapturedProgram::Builder {
     return leaf;
   }
 
+  const std::vector<at::Tensor>& inputs_;
   std::shared_ptr<CapturedProgram> captured_ = std::make_shared<CapturedProgram>();
   std::vector<Value> results_;
   std::unordered_map<const Node*, std::vector<std::pair<uint32_t, size_t>>> known_;  // of them: index, place
@@ -389,7 +390,10 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
   if (llvm::any_of(inputs, is_marked)) {
     std::vector<at::Tensor> plain;
     for (const at::Tensor& t : inputs) plain.push_back(resolved(t));
-    return run(plain);
+    auto results = run(plain);
+    for (auto& [input, result] : written_)
+      if (results && is_marked(inputs[input])) inputs[input].detach().copy_(plain[input]);
+    return results;
   }
   if (!takes(inputs)) return std::nullopt;
   std::unique_lock lock(trace_mutex(), std::try_to_lock);
@@ -507,6 +511,7 @@ std::vector<at::Tensor> CapturedProgram::show(const std::vector<at::Tensor>& inp
   std::vector<at::Tensor> shown, whole(storages_.size());
   for (const Output& out : outputs_) {
     if (out.input == -2) shown.emplace_back();
+    else if (out.itself) shown.push_back(inputs[out.input]);
     else if (out.input >= 0) shown.push_back(part_of(inputs[out.input], out.dtype, out.sizes, out.strides, out.offset));
     else if (storages_[out.storage].shown == 1) shown.push_back(tensor(out.storage, out.sizes, out.strides, out.offset, out.dtype));
     else {  // Views of one tensor: what is written to one of them, gradients too, the others have.
@@ -519,6 +524,7 @@ std::vector<at::Tensor> CapturedProgram::show(const std::vector<at::Tensor>& inp
       }
       shown.push_back(part_of(base, out.dtype, out.sizes, out.strides, out.offset));
     }
+    if (out.itself) continue;
     if (out.conjugate) shown.back() = at::_conj(shown.back());
     if (out.negative) shown.back() = at::_neg_view(shown.back());
   }

@@ -43,7 +43,8 @@ class CapturedProgram {
   class Builder;
   friend std::shared_ptr<CapturedProgram> captured_program(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&, const std::vector<at::Tensor>&);
   struct Output {
-    int input = -1;      ///< the result is this input itself
+    int input = -1;      ///< the result is part of this input
+    bool itself = false; ///< or the very tensor
     size_t storage = 0;  ///< or shows this one of storages_
     at::DimVector sizes, strides;
     int64_t offset = 0;

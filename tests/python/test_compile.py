@@ -714,3 +714,63 @@ def test_results_on_the_device_of_what_is_on_the_cpu():
 def test_results_can_be_resized():
     assert compiled(lambda x: x + 1)(torch.ones(2)).resize_(4)[:2].tolist() == [2.0, 2.0]
     torch.testing.assert_close(compiled(lambda x: torch.clamp(x, 0, 1, out=torch.zeros(0)))(torch.ones(2)), torch.ones(2))
+
+
+def test_an_input_that_is_changed_and_returned_is_that_tensor():
+    def scale(x):
+        return x.mul_(2)
+
+    p = torch.nn.Parameter(torch.ones(3))
+    with torch.no_grad():
+        y = compiled(scale)(p)
+    assert y is p
+    (y * 3).sum().backward()
+    assert p.grad.tolist() == [3, 3, 3]
+
+
+def test_a_view_counts_from_the_beginning_of_its_storage():
+    base = torch.arange(24.0)
+    f = compiled(lambda x: x.as_strided((3,), (1,), 6) * 1)
+    for offset in (4, 0, 6):
+        assert f(base[offset:offset + 12]).tolist() == [6, 7, 8]
+
+
+@pytest.mark.parametrize("first", [False, True], ids=["at once", "after others"])
+def test_conjugate_inputs_are_written(first):
+    def double(y):
+        return y.mul_(2).sum()
+
+    f, x = compiled(double), torch.arange(4.0) * (1 + 2j)
+    if first:
+        f(x.clone())
+    expected = x * 2
+    f(x.conj())
+    torch.testing.assert_close(x, expected)
+
+
+def test_tangents_from_outside():
+    from torch.autograd import forward_ad
+
+    f = compiled(torch.sin)
+    for _ in range(2):
+        with forward_ad.dual_level():
+            tangent = forward_ad.unpack_dual(f(forward_ad.make_dual(torch.ones(3), torch.ones(3)))).tangent
+        torch.testing.assert_close(tangent, torch.ones(3).cos())
+        f(torch.ones(3))
+
+
+@pytest.mark.parametrize("order", ["apart halves same", "same apart", "halves apart same halves"])
+def test_inputs_that_overlap_in_some_calls(order):
+    def f(x, y):
+        x.add_(1)
+        return x * y
+
+    def inputs(kind):
+        base = torch.arange(24.0).reshape(4, 6)
+        return {"apart": (base[:2], base[2:].clone()), "halves": (base[:2], base[2:]), "same": (base[:2], base[:2].view(2, 6))}[kind]
+
+    g = compiled(f, dynamic=False)
+    for kind in order.split():
+        ours, expected = inputs(kind), inputs(kind)
+        torch.testing.assert_close(g(*ours), f(*expected))
+        torch.testing.assert_close(ours, expected)

@@ -152,3 +152,11 @@ def test_inputs_on_both():
     assert [t.device.type for t in ours] == ["cpu", "cresset"]
     torch.testing.assert_close(ours[0], x + 1)
     torch.testing.assert_close(ours[1].cpu(), y * 2)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_attention_of_sizes_that_change(dynamic):
+    f = torch.compile(lambda q, k: F.scaled_dot_product_attention(q, k, k), backend="cresset", dynamic=dynamic)
+    for n in (7, 8, 9):
+        q, k = torch.randn(3, 4, 2, 8), torch.randn(3, 4, n, 8)
+        torch.testing.assert_close(f(q.to("cresset"), k.to("cresset")).cpu(), F.scaled_dot_product_attention(q, k, k))
