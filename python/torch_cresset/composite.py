@@ -19,6 +19,7 @@ import typing
 from typing import Optional
 
 import torch
+from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
 from . import _C
@@ -30,9 +31,14 @@ _library.define("composite_backward(str key, str attributes, bool[] wanted, Tens
 _registry = {}  # key → _Definition; a redefinition gets a new key, so that what was traced before keeps its meaning
 
 
+def _sizes(tensor):
+    """As numbers, also of symbols."""
+    return tuple(s if isinstance(s, int) else s.node.hint for s in tensor.shape)
+
+
 def _structure_key(attributes, inputs):
     """What the number and the structure of a function's results may depend on."""
-    return attributes, tuple([t if t is None else (t.dim(), t.dtype) for t in inputs])
+    return attributes, tuple([t if t is None else (t.dtype, _sizes(t)) for t in inputs])
 
 
 class _Definition:
@@ -71,9 +77,8 @@ class _Definition:
 
     def without_gradient(self, attributes, wanted, gradients, inputs):
         """Which inputs get no gradient from these results' gradients: None, as from the plain function, and not zeros."""
-        size = lambda s: s if isinstance(s, int) else s.node.hint
-        like = lambda t: None if t is None else torch.empty([size(s) for s in t.shape], dtype=t.dtype, device="meta")
-        signature = (attributes, tuple(wanted), tuple(g is None for g in gradients), tuple(None if t is None else (t.dim(), t.dtype) for t in inputs))
+        like = lambda t: None if t is None else torch.empty(_sizes(t), dtype=t.dtype, device="meta")
+        signature = (tuple(wanted), tuple(g is None for g in gradients), _structure_key(attributes, inputs))
         if signature not in self.without:
             with torch.utils._python_dispatch._disable_current_modes(), torch.enable_grad():
                 leaves = [None if t is None else like(t).requires_grad_(w) for t, w in zip(inputs, wanted)]
@@ -371,8 +376,8 @@ def _call(key, *args, **kwargs):
     flat, spec = pytree.tree_flatten((args, kwargs))
     tensors = [v for v in flat if isinstance(v, torch.Tensor)]
     plain = all(t.device.type != "cresset" for t in tensors) and torch._C._len_torch_dispatch_stack() == 0
-    # functorch's transforms look into the function; so there it is its decomposition.
-    if plain or torch._C._functorch.peek_interpreter_stack() is not None:
+    # functorch's transforms and forward-mode AD look into the function; so there it is its decomposition. So it is of complex numbers, for which programs have no code.
+    if plain or torch._C._functorch.peek_interpreter_stack() is not None or forward_ad._current_level >= 0 or any(t.is_complex() for t in tensors):
         return pytree.tree_flatten(definition.function(*args, **kwargs))
     attributes, places, repeated = _planned(key, flat, spec)
     operands = [None if place is None else tensors[place] for place in places]

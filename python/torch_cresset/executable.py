@@ -11,7 +11,8 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
 from . import _C, compile, direct
-from .programs import Programs
+from .programs import Programs, listed
+from .training import storages
 
 _log = logging.getLogger(__name__)
 _WEIGHTS = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
@@ -66,6 +67,8 @@ class Executable:
         """Of arguments of these sizes."""
         arguments = self._checked(args, kwargs)
         export_utils._check_input_constraints_for_graph(self._user_inputs, arguments, self._program.range_constraints)
+        tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
+        shares = len(storages(tensors)) < len(tensors)
         with torch.no_grad():
             if self._in_pieces is None:
                 try:
@@ -77,7 +80,10 @@ class Executable:
                 except Exception as error:  # whatever it is: the pieces raise what is the user's
                     _C.count("cresset.in_pieces")
                     _log.debug("runs in pieces: %s", error)
-                    self._in_pieces = _Pieces(self._program)
+                    if not shares:
+                        self._in_pieces = _Pieces(self._program)
+            if shares:  # what one operator writes the next may see in another tensor
+                return listed(torch.fx.Interpreter(torch.fx.GraphModule(self._program.graph_module, self._graph)).run(*inputs))
             return self._in_pieces(inputs[len(self._weights):])
 
 

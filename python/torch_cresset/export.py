@@ -33,7 +33,7 @@ class _OnDevice(TorchDispatchMode):
 
     @staticmethod
     def place(value):
-        return value.to(_DEVICE) if isinstance(value, torch.Tensor) and value.device.type == "cpu" else _on_device(value)
+        return value.contiguous().to(_DEVICE) if isinstance(value, torch.Tensor) and value.device.type == "cpu" else _on_device(value)
 
 
 class _AheadOfDispatch(TorchFunctionMode):
@@ -67,8 +67,9 @@ def stablehlo(function, *args, custom_calls=False, **kwargs):
     flat, spec = pytree.tree_flatten((args, kwargs))
     given = [v for v in flat if isinstance(v, torch.Tensor)]
     with recording(calls_kernels=False):
-        stand_ins = [_C.wrap(t.detach()).requires_grad_(t.requires_grad) for t in given]
-        stand_ins += [_C.wrap(t.detach(), known=not t.is_floating_point() and not t.is_complex()).requires_grad_(t.requires_grad) for t in state.values()]
+        # Somebody else's compiler knows a tensor by its shape, not by how it lies in memory.
+        stand_ins = [_C.wrap(t.detach().contiguous()).requires_grad_(t.requires_grad) for t in given]
+        stand_ins += [_C.wrap(t.detach().contiguous(), known=not t.is_floating_point() and not t.is_complex()).requires_grad_(t.requires_grad) for t in state.values()]
         left = iter(stand_ins)
         args, kwargs = pytree.tree_unflatten([next(left) if isinstance(v, torch.Tensor) else v for v in flat], spec)
         # As under torch.compile and torch.export, a library leaves out what depends on values (transformers: a look at the padding mask).

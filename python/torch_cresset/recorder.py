@@ -38,6 +38,10 @@ def _on_device(value):
     return value
 
 
+# What a composite's function may not do (src/trace/composite.cpp). Run eagerly its gradient would draw other numbers, or find its arguments changed.
+_FORBIDDEN = "must not draw random numbers", "must not write to a tensor", "changes its argument"
+
+
 class _NotLowered(Exception):
     """A node can't be part of a captured program."""
 
@@ -52,7 +56,7 @@ class _Recorder(torch.fx.Interpreter):
         try:
             return super().run_node(node)
         except (RuntimeError, NotImplementedError) as error:
-            if node.op != "call_function" or os.environ.get("CRESSET_FALLBACK") == "error":
+            if node.op != "call_function" or os.environ.get("CRESSET_FALLBACK") == "error" or any(text in str(error) for text in _FORBIDDEN):
                 raise
             raise _NotLowered(node) from error
 

@@ -151,12 +151,13 @@ Composite::Composite(std::string name, int version, Function function, Gradient 
 }
 
 Tensors Composite::operator()(const Tensors& inputs, const Attributes& attributes) const {
-  bool device = false;
+  bool device = false, tangents = false;
   for (const at::Tensor& t : inputs) {
     TORCH_CHECK(t.defined(), "cresset: composite ", state_->name, ": an input is an undefined tensor");
     device |= t.device().type() == c10::DeviceType::PrivateUse1;
+    tangents |= t._fw_grad(/*level=*/0).defined();
   }
-  return device ? Call::apply(state_, attributes, at::TensorList(inputs)) : state_->function(inputs, attributes);
+  return device && !tangents ? Call::apply(state_, attributes, at::TensorList(inputs)) : state_->function(inputs, attributes);
 }
 
 }  // namespace cresset

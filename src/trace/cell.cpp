@@ -115,6 +115,8 @@ Cell* Cell::of(const c10::StorageImpl* storage) {
 
 Cell& Cell::of(const at::TensorBase& t) {
   TORCH_CHECK(t.defined() && t.has_storage(), "cresset: the tensor has no storage");
+  TORCH_CHECK(t.device().type() == c10::DeviceType::PrivateUse1, "Expected all tensors to be on the same device, but found at least two devices, cresset:0 and ", t.device(),
+              "!; move it with .to(\"cresset\")");
   Cell* cell = of(t.storage().unsafeGetStorageImpl());
   TORCH_CHECK(cell, "cresset: the tensor's storage was not made by the device \"cresset\" (", t.device(), " tensor of type ", t.scalar_type(), ")");
   return *cell;
@@ -180,7 +182,7 @@ Value Cell::content_as(at::ScalarType dtype) {
     HeldBuffers held;
     run_for(*this);
   }
-  if (!pending()) content_ = {NodeFactory::input(content_.node->buffer(), {dtype, {capacity}}), 0};
+  if (!pending() && content_.node->buffer()) content_ = {NodeFactory::input(content_.node->buffer(), {dtype, {capacity}}), 0};  // an argument of a composite's body has no bytes
   return bitcast(content_, dtype);
 }
 bool Cell::pending() const { return content_ && &content_.node->op() != &builtin::input; }

@@ -249,3 +249,60 @@ def test_the_sign_of_zero_tells_attributes_apart():
     scaled = torch_cresset.composite("acme.scaled")(scaled)
     x = torch.ones(2, device="cresset")
     assert [math.copysign(1, scaled(x, beta=b)[0].item()) for b in (0.0, -0.0, 0.0)] == [1, -1, 1]
+
+
+@torch_cresset.composite("acme.positions")
+def with_positions(x, positions):
+    return x + positions[:x.shape[1]] if x.shape[1] <= positions.shape[0] else x
+
+
+@torch_cresset.composite("acme.rows")
+def rows(x):
+    return {"rows": [t * 2 for t in x.unbind(0)]} if x.shape[0] > 1 else [x * 3]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cresset"])
+@pytest.mark.parametrize("run", [lambda f: f, lambda f: torch.compile(f, backend="cresset")], ids=["eager", "compiled"])
+def test_what_depends_on_sizes(device, run):
+    f, g = run(lambda x, p: with_positions(x, p)), run(lambda x: rows(x))
+    for n in (10, 4, 10):
+        x, p = torch.ones(2, n, device=device, requires_grad=True), torch.ones(8, device=device, requires_grad=True)
+        f(x, p).sum().backward()
+        assert (p.grad is None) if n == 10 else (p.grad.tolist() == [2] * n + [0] * (8 - n))
+    for n in (2, 3, 1, 2):
+        found = g(torch.ones(n, 3, device=device))
+        assert len(found["rows"] if n > 1 else found) == n
+
+
+@pytest.mark.parametrize("function, message", [(lambda x: F.dropout(x), "must not draw random numbers"), (lambda x: x.add_(1) * 1, "changes its argument 0 in place")], ids=["random", "in place"])
+def test_what_a_composite_cannot_do_under_compile(function, message):
+    bad = torch_cresset.composite("acme.bad")(function)
+    with pytest.raises(RuntimeError, match=message):
+        torch.compile(lambda x: bad(x) * 1.0, backend="cresset")(torch.ones(12))
+
+
+def test_arguments_seen_as_another_dtype_and_complex_ones():
+    @torch_cresset.composite("acme.bits")
+    def bits(x):
+        return (x.view(torch.int32) & -256).view(torch.float32)
+
+    @torch_cresset.composite("acme.rotated")
+    def rotated(x, f):
+        return torch.view_as_real(torch.view_as_complex(x.reshape(3, 2, 2)) * f).flatten(-2)
+
+    x, f = torch.randn(3, 4), torch.randn(3, 2, dtype=torch.complex64)
+    torch.testing.assert_close(bits(x.to("cresset")).cpu(), bits(x))
+    torch.testing.assert_close(rotated(x.to("cresset"), f.to("cresset")).cpu(), rotated(x, f))
+    torch.testing.assert_close(F.l1_loss(f.to("cresset"), f.conj().to("cresset")).cpu(), F.l1_loss(f, f.conj()))
+
+
+@pytest.mark.parametrize("function", [lambda x: swiglu(x, x.t() @ x, x.t() @ x), lambda x: F.cross_entropy(x, torch.zeros(4, dtype=torch.long, device=x.device)),
+                                      lambda x: F.linear(x, x[:2], x[0, :2])], ids=["own", "loss", "linear"])
+def test_tangents(function):
+    from torch.autograd import forward_ad
+
+    x, tangents = torch.randn(4, 3), []
+    for device in ("cpu", "cresset"):
+        with forward_ad.dual_level():
+            tangents.append(forward_ad.unpack_dual(function(forward_ad.make_dual(x.to(device), x.to(device)))).tangent.cpu())
+    torch.testing.assert_close(tangents[1], tangents[0])

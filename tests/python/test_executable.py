@@ -285,3 +285,20 @@ def test_what_is_recorded_under_autocast_is_not_what_runs_without():
     for dtype in (torch.bfloat16, None, torch.bfloat16, None):
         with torch.autocast("cpu", dtype=dtype, enabled=dtype is not None):
             assert run(x).dtype == (dtype or torch.float32)
+
+
+@pytest.mark.parametrize("kind", ["halves", "same"])
+def test_written_arguments_that_share_a_storage(kind):
+    class Cache(torch.nn.Module):
+        def forward(self, k, v, x):
+            k[:, 0].add_(x)
+            v.mul_(2)
+            return k + v
+
+    run = torch_cresset.load(torch.export.export(Cache(), (torch.randn(3, 4), torch.randn(3, 4), torch.randn(3))))
+    found = []
+    for call in (run, Cache()):
+        base = torch.ones(2, 3, 4)
+        k, v = base.unbind(0) if kind == "halves" else (base[0], base[0])
+        found.append((call(k, v, torch.ones(3)), base))
+    torch.testing.assert_close(*found)

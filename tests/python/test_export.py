@@ -189,3 +189,9 @@ def test_integers_of_a_module_may_be_read():
 def test_what_depends_on_inputs_may_not(read):
     with pytest.raises(RuntimeError, match="a value is read while its graph is captured"):
         torch_cresset.stablehlo(read, torch.randn(4, 3))
+
+
+@pytest.mark.parametrize("tensor", [torch.randn(4, 6)[:, ::2], torch.randn(4, 1).expand(4, 3), torch.randn(3, 4).t()], ids=["strided", "expanded", "transposed"])
+def test_arguments_are_tensors_and_not_memory(tensor):
+    text = torch_cresset.stablehlo(lambda x: x * 2, tensor)
+    assert "@main(%arg0: tensor<4x3xf32>) -> tensor<4x3xf32>" in text and "transpose" not in text
