@@ -155,6 +155,27 @@ std::string constants_in(Value output, ArrayRef<Value> inputs) {
   return text;
 }
 
+// Equal for element-wise regions that do the same to values of the same kind; sizes don't matter.
+size_t structure_of(Value v, const DenseSet<Value>& known) {
+  llvm::hash_code hash = 0;
+  DenseMap<Value, size_t> numbers;
+  SmallVector<Value> work{v};
+  while (!work.empty() && numbers.size() < 256) {
+    Value u = work.pop_back_val();
+    auto [it, added] = numbers.insert({u, numbers.size()});
+    hash = llvm::hash_combine(hash, it->second, u.getType() == v.getType(), known.contains(u));
+    if (!added) continue;
+    hash = llvm::hash_combine(hash, type_of(u).getElementType().getAsOpaquePointer());
+    if (auto number = constant_number(u)) {
+      hash = llvm::hash_combine(hash, llvm::bit_cast<uint64_t>(*number));
+    } else if (Operation* op = u.getDefiningOp(); op && is_pointwise(op)) {
+      hash = llvm::hash_combine(hash, op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer());
+      work.append(op->operand_begin(), op->operand_end());
+    }
+  }
+  return hash;
+}
+
 void note_miss(RaiseReport& report, const std::string& name, double distance, Value v, ArrayRef<Value> inputs) {
   std::string text = where(v) + ": nearly " + name + ", off by ";
   llvm::raw_string_ostream(text) << llvm::format("%.2g", distance) << "; its constants are" << constants_in(v, inputs);
@@ -177,11 +198,14 @@ void raise_scalars(Program& program, RaiseReport& report) {
   for (Operation& op : llvm::reverse(program.block))
     if (is_pointwise(&op) && is_float(op.getResult(0)) && !is_whole(&op)) candidates.push_back(&op);
   DenseSet<Operation*> gone;
+  DenseSet<size_t> fruitless;
   auto walk = [](Operation* op) { return is_pointwise(op); };
   auto no_stop = [](Value v) { return constant_number(v).has_value(); };
   for (Operation* op : candidates) {
     if (gone.contains(op)) continue;
     Value v = op->getResult(0), best_input;
+    size_t structure = structure_of(v, {});
+    if (fruitless.contains(structure)) continue;
     Match best;
     std::pair<double, Value> near{INFINITY, {}};
     std::string near_name;
@@ -200,6 +224,7 @@ void raise_scalars(Program& program, RaiseReport& report) {
     }
     if (!best.reference) {
       if (near.first < kNear && !isa<ConvertOp>(op)) note_miss(report, near_name, near.first, v, {near.second});
+      else fruitless.insert(structure);
       continue;
     }
     const Entry& entry = *find_composite(best.reference->name);
@@ -318,27 +343,6 @@ GradientMatch nearest_gradient(Value v, Value g, Value x) {
       if (d < best.distance) best = {&e, e.fixed, d};
     }
   return best;
-}
-
-// Equal for element-wise regions that do the same to values of the same kind; sizes don't matter.
-size_t structure_of(Value v, const DenseSet<Value>& known) {
-  llvm::hash_code hash = 0;
-  DenseMap<Value, size_t> numbers;
-  SmallVector<Value> work{v};
-  while (!work.empty() && numbers.size() < 256) {
-    Value u = work.pop_back_val();
-    auto [it, added] = numbers.insert({u, numbers.size()});
-    hash = llvm::hash_combine(hash, it->second, u.getType() == v.getType(), known.contains(u));
-    if (!added) continue;
-    hash = llvm::hash_combine(hash, type_of(u).getElementType().getAsOpaquePointer());
-    if (auto number = constant_number(u)) {
-      hash = llvm::hash_combine(hash, llvm::bit_cast<uint64_t>(*number));
-    } else if (Operation* op = u.getDefiningOp(); op && is_pointwise(op)) {
-      hash = llvm::hash_combine(hash, op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer());
-      work.append(op->operand_begin(), op->operand_end());
-    }
-  }
-  return hash;
 }
 
 // The values that one is made of by pointwise operations, the nearest first.

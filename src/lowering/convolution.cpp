@@ -1,6 +1,7 @@
 // Convolution of any rank, forward and backward. Both gradients are convolutions again: of the gradient with the flipped
 // kernel, and of the input with the gradient, batch and features exchanged.
 #include "generated/lowerings.h"
+#include "lowering/elementwise.h"
 
 namespace cresset::lowering::aten {
 namespace {
@@ -73,7 +74,7 @@ Value convolution_overrideable(Builder& b, Value input, Value weight, Value bias
                                llvm::ArrayRef<int64_t> dilation, bool transposed, llvm::ArrayRef<int64_t> output_padding, int64_t groups) {
   Geometry g = geometry(input, stride, padding, dilation, groups);
   Value y = transposed ? input_gradient(b, input, weight, b.result_shape(), g) : forward(b, input, weight, b.result_shape(), g);
-  return bias ? b.add(y, b.broadcast(bias, shape_of(y), {1})) : y;
+  return bias ? elementwise(b, [&](Value p, Value v) { return b.add(p, v); }, y, b.broadcast(bias, shape_of(y), {1})) : y;
 }
 
 Values convolution_backward_overrideable(Builder& b, Value grad_output, Value input, Value weight, llvm::ArrayRef<int64_t> stride,

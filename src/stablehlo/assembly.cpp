@@ -118,6 +118,20 @@ void ScatterDimensionNumbersAttr::print(AsmPrinter& p) const {
                getIndexVectorDim());
 }
 
+Attribute OutputOperandAliasAttr::parse(AsmParser& p, Type) {
+  SmallVector<int64_t> output, operand_part;
+  int64_t operand = 0;
+  if (parse_fields(p, {{"output_tuple_indices", &output}, {"operand_index", nullptr, &operand}, {"operand_tuple_indices", &operand_part}})) return {};
+  return get(p.getContext(), output, operand, operand_part);
+}
+void OutputOperandAliasAttr::print(AsmPrinter& p) const {  // all fields: other parsers want them
+  p << "<output_tuple_indices = ";
+  print_ints(p, getOutputTupleIndices());
+  p << ", operand_index = " << getOperandIndex() << ", operand_tuple_indices = ";
+  print_ints(p, getOperandTupleIndices());
+  p << '>';
+}
+
 Attribute ConvDimensionNumbersAttr::parse(AsmParser& p, Type) {
   ConvDimensionNumbersAttr result;
   if (p.parseLess() || parseConvolutionDimensions(p, result) || p.parseGreater()) return {};

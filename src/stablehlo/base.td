@@ -74,6 +74,10 @@ def ConvDimensionNumbers : StableHLO_Attr<"ConvDimensionNumbers", "conv"> {
     "int64_t":$outputBatchDimension, "int64_t":$outputFeatureDimension,
     ArrayRefParameter<"int64_t">:$outputSpatialDimensions);
 }
+// Which part of a custom call's results lies in the memory of which part of its operands.
+def OutputOperandAlias : StableHLO_Attr<"OutputOperandAlias", "output_operand_alias"> {
+  let parameters = (ins ArrayRefParameter<"int64_t">:$outputTupleIndices, "int64_t":$operandIndex, ArrayRefParameter<"int64_t">:$operandTupleIndices);
+}
 
 // Types. Shapes are ranked and static: the programs that we compile have no dynamic dimension.
 class StableHLO_TensorOf<list<Type> types>

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import torch_cresset
-from conftest import same
+from conftest import fallbacks, same
 
 inf, nan = math.inf, math.nan
 
@@ -291,3 +291,91 @@ def test_a_position_that_is_no_number(mode, padding):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_uniform_numbers_end_before_the_end(dtype):
     assert not (torch.empty(1 << 16, dtype=dtype, device="cresset").uniform_(2, 3) == 3).any()
+
+
+def test_sorting_one_number():
+    same(lambda x: torch.sort(torch.full_like(x, 2), stable=True), torch.ones(50))
+    same(lambda x: torch.sort(torch.ones(9, dtype=torch.bool, device=x.device), stable=True), torch.ones(1))
+    f = torch.compile(lambda: torch.sort(torch.zeros(50)), backend="cresset")
+    torch.testing.assert_close(f()[0], torch.zeros(50))
+
+
+def test_systems_of_one_number():
+    a = torch.randn(4, 4).tril() + 4 * torch.eye(4)
+    same(lambda a: torch.linalg.solve_triangular(a, torch.full((4, 3), 2.0, device=a.device), upper=False), a)
+    same(lambda b: torch.linalg.solve_triangular(torch.ones(4, 4, device=b.device), b, upper=False), torch.randn(4, 3))
+
+
+@pytest.mark.parametrize("convolution", [F.conv1d, F.conv_transpose1d])
+def test_a_bias_is_added_before_a_sum_is_rounded(convolution):
+    x, w = (torch.randn(1, 64, 20) + 3).bfloat16(), (torch.rand(8, 64, 1) * 0.4).bfloat16()
+    if convolution is F.conv_transpose1d:
+        w = w.transpose(0, 1).contiguous()
+    bias = -convolution(x.float(), w.float()).mean((0, 2)).bfloat16()
+    exact = convolution(x.double(), w.double(), bias.double())
+    error = lambda t: (t.cpu().double() - exact).pow(2).mean().sqrt()
+    assert error(convolution(x.to("cresset"), w.to("cresset"), bias.to("cresset"))) < 1.5 * error(exact.bfloat16())
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.uint8])
+def test_shifts_of_python_s(dtype):
+    x, n = torch.tensor([1, 100, 7, 64]).to(dtype), torch.tensor([1, 2, 0, 3]).to(dtype)
+    torch_cresset.reset_counters()
+    same(lambda x, n: (x >> n, x << n, x >> 1, x << 1), x, n)
+    y = x.to("cresset")
+    y >>= 1
+    y <<= n.to("cresset")
+    torch.testing.assert_close(y.cpu(), (x >> 1) << n)
+    assert not fallbacks()
+
+
+def test_indices_that_are_no_vector_of_positions():
+    x = torch.randn(4, 5, device="cresset")
+    with pytest.raises(IndexError, match="Index is supposed to be a vector"):
+        x.index_select(0, torch.tensor([[0, 1], [2, 3]], device="cresset"))
+    with pytest.raises(RuntimeError, match="Expected dtype int32 or int64 for index"):
+        x.index_select(0, torch.tensor([True, False], device="cresset"))
+
+
+def test_tensors_of_two_devices_in_a_loss():
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device.*move it with"):
+        F.cross_entropy(torch.randn(3, 4, device="cresset"), torch.zeros(3, dtype=torch.long))
+
+
+@pytest.mark.parametrize("options", [{}, {"periodic": False, "dtype": torch.float64}])
+def test_kaiser_windows(options):
+    torch.testing.assert_close(torch.kaiser_window(12, device="cresset", **options).cpu(), torch.kaiser_window(12, **options))
+
+
+def test_storages_of_tensors():
+    x = torch.arange(6.0, device="cresset")
+    with pytest.raises(RuntimeError, match="can't be part of another one"):
+        x.untyped_storage()[4:12]
+    with pytest.raises(RuntimeError, match="storage on different device"):
+        torch.zeros(2, device="cresset").set_(torch.ones(4))
+    for offset, sizes, strides in ((0, (2,), (1, 1)), (-1, (2,), (1,)), (3, (2,), (-1,))):
+        with pytest.raises(RuntimeError):
+            torch.zeros(2, device="cresset").set_(x.untyped_storage(), offset, sizes, strides)
+    torch.zeros(2, device="cresset").set_(x.untyped_storage(), 1, (2, 2), (2, 1)).mul_(2)
+    assert x.tolist() == [0, 2, 4, 6, 8, 5]
+
+
+def test_exponentials_of_infinite_real_numbers():
+    same(torch.exp, torch.tensor([complex(inf, 0), complex(-inf, 0), complex(200, 0), complex(1, 2)]))
+
+
+def test_operands_that_no_gradient_needs_may_change():
+    def frozen(x, w):
+        h = x * 2
+        h += F.linear(h, w)
+        return h.sum()
+
+    x, w = torch.randn(4, 6), torch.randn(6, 6)
+    for ours, expected in zip(*[with_gradient(lambda x: frozen(x, w.to(x.device)), x.to(device)) for device in ("cresset", "cpu")]):
+        torch.testing.assert_close(ours.cpu(), expected)
+    weight = torch.nn.Parameter(w.to("cresset"))
+    y = F.linear(x.to("cresset"), weight)
+    with torch.no_grad():
+        weight.zero_()
+    y.sum().backward()
+    torch.testing.assert_close(weight.grad.cpu(), x.sum(0).expand(6, 6))
