@@ -14,6 +14,7 @@ An entry of ops/aten.yaml names a functional overload and says how it is treated
       shape: own            # result shapes from shapes::<name> instead of PyTorch's meta function, or C++ that gives them; needed where PyTorch's is
                             # written in Python, which imports Dynamo when it is first called
       numbers: [lr]         # Scalar or float arguments that are inputs of the program from the start
+      settings: [beta1]     # float arguments that are inputs from when they have changed (Recorder::settings)
       constants: [ord]      # Scalar arguments whose value decides what is emitted: never an input of the program
       ignored: [max_q]      # arguments that the result does not depend on: neither recorded nor lowered
       kernel: own           # recorded by a kernel written by hand in src/device; only description and declaration are generated
@@ -42,7 +43,7 @@ from torchgen.gen import get_grouped_native_functions, parse_native_yaml
 from torchgen.model import BaseTy, BaseType, ListType, NativeFunctionsGroup, OptionalType
 from torchgen.packaged import __path__ as packaged_path
 
-KEYS = {"func", "eager", "ignored", "when", "otherwise", "check", "shape", "numbers", "constants", "kernel", "random", "whole", "computes_as_out"}
+KEYS = {"func", "eager", "ignored", "when", "otherwise", "check", "shape", "numbers", "settings", "constants", "kernel", "random", "whole", "computes_as_out"}
 IGNORED = {BaseTy.Layout, BaseTy.Device, BaseTy.MemoryFormat}
 PARTS = 4
 
@@ -110,7 +111,7 @@ def read_table(path):
 class Argument:
     """One argument of the schema: how it is recorded, decoded and declared."""
 
-    def __init__(self, argument, numbers, constants, ignored):
+    def __init__(self, argument, numbers=(), settings=(), constants=(), ignored=()):
         self.name = argument.name
         self.default = argument.default
         self.optional = isinstance(argument.type, OptionalType)
@@ -129,7 +130,7 @@ class Argument:
         self.tensor = self.base == BaseTy.Tensor
         self.ignored = self.base in IGNORED or argument.name == "pin_memory" or argument.name in ignored
         self.generator = self.base == BaseTy.Generator
-        self.scalar = self.base == BaseTy.Scalar or self.number
+        self.scalar = self.base == BaseTy.Scalar or self.number or argument.name in settings
 
     def record(self):
         if self.base == BaseTy.MemoryFormat:
@@ -157,7 +158,7 @@ class Argument:
             return "llvm::ArrayRef<Value>" if self.list else "Value"
         base = {BaseTy.int: "int64_t", BaseTy.SymInt: "int64_t", BaseTy.float: "double", BaseTy.bool: "bool",
                 BaseTy.ScalarType: "at::ScalarType", BaseTy.str: "llvm::StringRef", BaseTy.Scalar: "Scalar"}[self.base]
-        if self.number:
+        if self.scalar:
             base = "Scalar"
         if self.list:
             base = "const std::vector<bool>&" if base == "bool" else f"llvm::ArrayRef<{base}>"
@@ -168,7 +169,7 @@ class Argument:
             return "d.tensors()" if self.list else "d.tensor()"
         kind = {BaseTy.int: "integer", BaseTy.SymInt: "integer", BaseTy.float: "number", BaseTy.bool: "boolean",
                 BaseTy.ScalarType: "dtype", BaseTy.str: "string", BaseTy.Scalar: "scalar"}[self.base]
-        if self.number:
+        if self.scalar:
             kind = "scalar"
         if self.list:
             kind += "s"
@@ -191,11 +192,11 @@ class Entry:
         self.id = identifier(self.name, functions)
         schema = function.func
         try:
-            self.arguments = [Argument(a, entry.get("numbers", []), entry.get("constants", []), entry.get("ignored", [])) for a in schema.arguments.flat_non_out]
+            self.arguments = [Argument(a, entry.get("numbers", []), entry.get("settings", []), entry.get("constants", []), entry.get("ignored", [])) for a in schema.arguments.flat_non_out]
         except TableError as error:
             raise TableError(f"{entry['where']}: {self.name}: {error}")
         names = [a.name for a in self.arguments]
-        for key in ("numbers", "constants", "ignored"):
+        for key in ("numbers", "settings", "constants", "ignored"):
             for argument in entry.get(key, []):
                 if argument not in names:
                     raise TableError(f"{entry['where']}: {self.name}: {key} names {argument!r}, but the arguments are {', '.join(names)}")
@@ -402,7 +403,7 @@ def generate(entries, composites, functions, out):
         if c.operators:
             return attribute_text(by_name[c.operators[0]].arguments)
         implicit = by_composite[c.gradient_of or c.name].implicit
-        text = attribute_text([Argument(a, [], [], []) for a in functions[implicit][1].func.arguments.flat_non_out])
+        text = attribute_text([Argument(a) for a in functions[implicit][1].func.arguments.flat_non_out])
         return text + (", output_mask" if c.gradient_of else "")
 
     write(out / "composites.md", "# Composites\n\nGenerated from `ops/composites.yaml`.\n\n" +

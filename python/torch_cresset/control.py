@@ -63,7 +63,7 @@ def interpreted(only="all", except_=()):
 
 
 Composite = collections.namedtuple("Composite", "name version attributes types count became why")
-Composite.__doc__ = """Composites of one form: `became` is "kept", "kernel NAME" or "decomposed", and `why` says why."""
+Composite.__doc__ = """Composites of one form: `became` is "kernel NAME" or "decomposed", and `why` says why."""
 
 
 class Explanation(list):
@@ -110,9 +110,9 @@ class Profile(list):
     """ProfileRows, the dearest kernel first, that print as a table."""
 
     def __str__(self):
-        total = sum(row.seconds for row in self) or 1.0
+        total = sum(row.seconds for row in self)
         lines = [f"{'ms':>10}  {'share':>6}  {'calls':>6}  kernel"]
-        lines += [f"{row.seconds * 1e3:10.3f}  {row.seconds / total:6.1%}  {row.calls:6}  {row.kernel}" for row in self]
+        lines += [f"{row.seconds * 1e3:10.3f}  {row.seconds / (total or 1):6.1%}  {row.calls:6}  {row.kernel}" for row in self]
         return "\n".join([*lines, f"{total * 1e3:10.3f}  in all"])
 
     __repr__ = __str__
@@ -123,7 +123,7 @@ def profile():
     """Times every kernel that runs within the block, on the device and under torch.compile; gives a Profile, filled at its end.
 
         with torch_cresset.profile() as p:
-            model(x)
+            y = model(x)  # held: on the device, what nobody holds is not computed
         print(p)
     """
     result = Profile()

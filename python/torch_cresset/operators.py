@@ -7,11 +7,13 @@ device; PyTorch's tracer would decompose it, so that it passes there as an opera
 import contextlib
 import functools
 import inspect
+import math
 import threading
 from typing import Optional
 
 import torch
 from torch._C import DispatchKey
+from torch.utils.flop_counter import register_flop_formula
 
 from . import _C, recurrent
 from .composite import define
@@ -153,6 +155,12 @@ def _traced_linear(input, weight, bias=None):
     if not _traced():
         return torch.ops.aten.linear.default._op_dk(_IMPLICIT, input, weight, bias)
     return _Linear.apply(input, weight, bias)
+
+
+@register_flop_formula(torch.ops.aten.linear_backward)
+def _linear_backward_flops(x, gradient, weight, mask, **_):
+    """For torch.utils.flop_counter, which knows of the operators that PyTorch makes a linear layer's gradient of."""
+    return 2 * math.prod(gradient) * weight[-1] * sum(mask[:2])
 
 
 def _grouped_mm(input, weight, offs):

@@ -76,7 +76,7 @@ class Texts {
 };
 
 // What a kernel computes, with its buffers numbered: equal text, equal code. Twelve equal layers compile their kernels once. Without `windows` it does not say where
-// slices begin, which is all that tells the steps of a recurrent layer apart.
+// slices begin that are read or written, which is all that tells the steps of a recurrent layer apart, or of a loop that fills an array.
 std::string content_of(const Fusion& fusion, const Slots& slots, Texts& texts, bool windows = true) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -85,11 +85,18 @@ std::string content_of(const Fusion& fusion, const Slots& slots, Texts& texts, b
   out << ']' << fusion.row_rank << ' ';
   DenseMap<Value, int> numbers;
   auto name = [&](Value v) {
+    auto constant = v.getDefiningOp<ConstantOp>();
     if (numbers.count(v)) out << '%' << numbers[v];
     else if (slots.has(v)) out << 'b' << slots.at(v) << ':' << texts.of(v.getType());
-    else if (auto constant = v.getDefiningOp<ConstantOp>()) out << texts.of(Attribute(constant.getValue()));
-    else out << '?';
+    else if (!constant) out << '?';
+    // Emitters may look at a number that is in memory, too; at other constants there nobody does.
+    if (constant && !numbers.count(v) && (!slots.has(v) || isa<SplatElementsAttr>(constant.getValue()))) out << texts.of(Attribute(constant.getValue()));
     out << ' ';
+  };
+  // What says where an update begins, and a number that does only that.
+  auto is_begin = [](OpOperand& use) { return isa<DynamicUpdateSliceOp>(use.getOwner()) && use.getOperandNumber() > 1 && use.get().getDefiningOp<ConstantOp>(); };
+  auto only_begins = [&](Operation* op) {
+    return isa<ConstantOp>(op) && llvm::all_of(op->getUses(), [&](OpOperand& use) { return is_begin(use) || !fusion.roles.contains(use.getOwner()); });
   };
   std::function<void(Operation*)> describe = [&](Operation* op) {
     out << op->getName();
@@ -97,7 +104,8 @@ std::string content_of(const Fusion& fusion, const Slots& slots, Texts& texts, b
     else out << texts.of(Attribute(op->getAttrDictionary()));
     for (Type t : op->getResultTypes()) out << texts.of(t);
     out << '(';
-    for (Value v : op->getOperands()) name(v);
+    for (OpOperand& operand : op->getOpOperands())
+      if (windows || !is_begin(operand)) name(operand.get());
     out << ')';
     for (Region& region : op->getRegions())
       for (Block& block : region) {
@@ -109,10 +117,8 @@ std::string content_of(const Fusion& fusion, const Slots& slots, Texts& texts, b
       numbers[v] = numbers.size();
     }
   };
-  for (auto& [op, role] : fusion.roles) {
-    out << role;
-    describe(op);
-  }
+  for (auto& [op, role] : fusion.roles)
+    if (windows || !only_begins(op)) out << role, describe(op);
   return text;
 }
 
@@ -238,7 +244,7 @@ llvm::Error check_digest(const Fusion& fusion, const Numbers& numbers, const Tar
 
 // A kernel that runs for less than this is shared by all sizes: its compilation takes some of it.
 constexpr double kShareSeconds = 1e-1;
-// So many that differ in where they read only share their code, too.
+// So many that differ in where they read or write only share their code, too.
 constexpr size_t kShareWindows = 4;
 
 using Kernels = std::map<std::string, std::shared_ptr<NativeKernel>>;  // by key
@@ -248,7 +254,7 @@ class KernelMaker {
  public:
   KernelMaker(const Target& target, bool sizes_change) : target_(target), sizes_change_(sizes_change || serves_any_size()) { forget_families(); }
 
-  // `others`: what it has in common with others that differ in where they begin to read only; "" if there are few.
+  // `others`: what it has in common with others that differ in where they begin to read or write only; "" if there are few.
   llvm::Error add(const Fusion& fusion, const std::string& key, const std::string& others) {
     if (auto error = check_key(fusion, key, target_)) return error;
     auto [known, added] = kernels_.insert({key, nullptr});
@@ -473,7 +479,7 @@ llvm::Expected<Kernels> make_kernels(const std::vector<Fusion>& fusions, const T
   for (const Fusion& fusion : fusions) {
     Slots slots(fusion);
     std::string content = content_of(fusion, slots, texts);
-    bool has_windows = llvm::any_of(fusion.roles, [](auto& role) { return isa<SliceOp>(role.first); });
+    bool has_windows = llvm::any_of(fusion.roles, [](auto& role) { return isa<SliceOp, DynamicUpdateSliceOp>(role.first); });
     keys.push_back(kernel_key(content, target));
     shapes.push_back(has_windows ? content_of(fusion, slots, texts, false) : content);
     alike[shapes.back()].insert(keys.back());

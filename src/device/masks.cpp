@@ -76,6 +76,15 @@ at::Tensor& masked_scatter_(at::Tensor& self, const at::Tensor& mask, const at::
   return self.copy_(at::where(chosen, values, self.reshape({-1})).reshape(self.sizes()));
 }
 
+// The k-th true element took the k-th value: its gradient is that value's.
+at::Tensor masked_scatter_backward(const at::Tensor& gradient, const at::Tensor& mask, c10::SymIntArrayRef symbolic_sizes) {
+  auto sizes = C10_AS_INTARRAYREF_SLOW(symbolic_sizes);
+  at::Tensor values = at::zeros({c10::multiply_integers(sizes)}, gradient.options());
+  if (gradient.numel() == 0 || values.numel() == 0) return values.reshape(sizes);
+  at::Tensor chosen = mask.expand_as(gradient).reshape({-1});
+  return values.scatter_add(0, order_of(chosen, values.numel()), at::where(chosen, gradient.reshape({-1}), 0)).reshape(sizes);
+}
+
 // x[mask] = values, one for each true element of one mask that is still to be computed. False where it is something else.
 bool put_in_order(at::Tensor& self, const Indices& indices, const at::Tensor& values, bool accumulate) {
   auto one = shapes::one_mask(self, indices);
@@ -100,6 +109,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("repeat_interleave.Tensor", TORCH_FN(repeat_interleave));
   m.impl("equal", TORCH_FN(equal));
   m.impl("masked_scatter_", TORCH_FN(masked_scatter_));
+  m.impl("masked_scatter_backward", TORCH_FN(masked_scatter_backward));
 }
 
 }  // namespace

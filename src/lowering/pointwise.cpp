@@ -199,6 +199,20 @@ Value bitwise_and(Builder& b, Value self, Value other) { return elementwise(b, [
 Value bitwise_or(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) { return b.logical_or(x, y); }, self, other); }
 Value bitwise_xor(Builder& b, Value self, Value other) { return elementwise(b, [&](Value x, Value y) -> Value { return b.create<hlo::XorOp>(x, y); }, self, other); }
 
+// The neighbours of a number are those of its bits as an integer.
+Value nextafter(Builder& b, Value self, Value other) {
+  Value x = b.to_result(self), y = b.to_result(other), zero = b.like(0, x);
+  mlir::Type element = b.result_element(), bits = b.ops.getIntegerType(element.getIntOrFloatBitWidth());
+  auto seen_as = [&](Value v, mlir::Type type) -> Value { return b.create<hlo::BitcastConvertOp>(mlir::RankedTensorType::get(b.result_shape(), type), v); };
+  auto integer = [&](int64_t v) { return b.constant(c10::Scalar(v), bits, b.result_shape()); };
+  Value shrinks = b.compare(Direction::NE, b.compare(Direction::GT, y, x), b.compare(Direction::GT, x, zero));
+  Value next = seen_as(b.add(seen_as(x, bits), b.select(shrinks, integer(-1), integer(1))), element);
+  Value least = seen_as(integer(1), element);
+  next = b.select(b.compare(Direction::EQ, x, zero), b.select(b.compare(Direction::LT, y, zero), b.neg(least), least), next);
+  next = b.select(b.compare(Direction::EQ, x, y), y, next);
+  return b.select(b.logical_or(b.compare(Direction::NE, x, x), b.compare(Direction::NE, y, y)), b.add(x, y), next);
+}
+
 Value bitwise_left_shift(Builder& b, Value self, Value other) {
   return elementwise(b, [&](Value x, Value y) -> Value { return b.create<hlo::ShiftLeftOp>(x, y); }, self, other);
 }

@@ -409,7 +409,7 @@ std::optional<std::vector<at::Tensor>> CapturedProgram::run(const std::vector<at
 std::vector<at::Tensor> CapturedProgram::run_in_turn(const std::vector<at::Tensor>& inputs) {
   constexpr int kTogether = 16;  // asking takes its time
   if (graph_ && runs_++ > 0 && (!program_->stats().compiled || runs_ % kTogether == 0)) {
-    auto before = std::exchange(program_, program_for(*graph_, true, kTogether));
+    auto before = std::exchange(program_, program_for(*graph_, true, program_->stats().compiled ? kTogether : 1));
     if (!is_provisional(*program_)) graph_.reset();
     std::lock_guard lock(twins_mutex_);
     if (program_ != before) twins_.clear();

@@ -100,7 +100,7 @@ void Cell::unlink() {
 
 void Cell::release_resources() {
   std::lock_guard lock(trace_mutex());
-  content_ = last_ = {};
+  content_ = last_ = before_ = {};
   c10::StorageImpl::release_resources();
 }
 
@@ -128,14 +128,16 @@ void Cell::set_content(Value v) {
   if (content_ && !pending()) origin_ = content_.node.get();
   unlink();
   link();
+  Value outside = graph_ ? std::move(before_) : std::move(content_);
   content_ = std::move(v);
   last_ = {};
   failure_.clear();
   forgotten_ = false;
   graph_ = !pending() ? nullptr : recording_body() ? body_of_thread() : capture_of_thread();
+  before_ = graph_ ? std::move(outside) : Value();
 }
 void Cell::forget() {
-  content_ = last_ = {};
+  content_ = last_ = before_ = {};
   origin_ = nullptr;
   graph_ = nullptr;
   failure_.clear();
@@ -143,7 +145,11 @@ void Cell::forget() {
 }
 void Cell::forget(const void* graph) {
   for (Cell* cell = first_cell; cell; cell = cell->next_)
-    if (cell->graph_ == graph) cell->forget();
+    if (cell->graph_ == graph) {
+      Value outside = std::move(cell->before_);
+      cell->forget();
+      if (outside) cell->content_ = std::move(outside), cell->forgotten_ = false;
+    }
 }
 void Cell::check_not_forgotten() const {
   TORCH_CHECK(!forgotten_, "cresset: the tensor was recorded in a graph that is finished (by torch.compile, an export or a composite's first call) and has no value of its own. "
@@ -230,6 +236,7 @@ static Value behind_barrier(Value v) {
 Value read(const at::Tensor& t) {
   std::lock_guard lock(trace_mutex());
   Cell& cell = Cell::of(t);
+  check_read_in_body(cell);
   auto sizes = t.sizes(), strides = t.strides();
   const bool weight = is_weight(t, cell);
   if (weight) cell.content().node->set_weight(!trains());

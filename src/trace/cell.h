@@ -58,6 +58,7 @@ class Cell final : public c10::StorageImpl {
   std::string failure_;
   const void* graph_ = nullptr;
   bool forgotten_ = false;
+  Value before_;  // the content outside of the graph that writes to it, put back when that ends
   const Node* origin_ = nullptr;  // alive as long as the pending value refers to it; compared only
   Cell *previous_ = nullptr, *next_ = nullptr;
   void link();

@@ -54,10 +54,15 @@ const void* body_of_thread() { return recording; }
 void check_not_in_body(const char* what) {
   TORCH_CHECK(!recording, "cresset: a composite's function must not ", what);
 }
+static bool is_argument(const Cell& cell) {
+  return std::any_of(recording->placeholders.begin(), recording->placeholders.end(), [&](const at::Tensor& p) { return p.defined() && &Cell::of(p) == &cell; });
+}
+void check_read_in_body(const Cell& cell) {  // what is there already: see end_body
+  TORCH_CHECK(!recording || !cell.pending() || cell.graph() == recording || is_argument(cell), "cresset: a composite's function uses a tensor that is not one of its arguments; pass it as an argument");
+}
 void check_written_in_body(const Cell& cell) {
   if (!recording || !cell.content() || cell.graph() == recording) return;
-  bool argument = std::any_of(recording->placeholders.begin(), recording->placeholders.end(), [&](const at::Tensor& p) { return p.defined() && &Cell::of(p) == &cell; });
-  TORCH_CHECK(argument, "cresset: a composite's function must not write to a tensor that was there before; return the new value instead");  // arguments: see end_body
+  TORCH_CHECK(is_argument(cell), "cresset: a composite's function must not write to a tensor that was there before; return the new value instead");  // arguments: see end_body
 }
 
 MaybeTensors begin_body(const MaybeTensors& arguments) {

@@ -57,6 +57,8 @@ bool recording_body();
 const void* body_of_thread();
 /// Raises within a body.
 void check_not_in_body(const char* what);
+/// Within a body: raises if the tensor that is about to be read is pending outside of it; the body would keep what it is for ever.
+void check_read_in_body(const Cell& cell);
 /// Within a body: raises unless the tensor that is about to be written was made there, or is an argument.
 void check_written_in_body(const Cell& cell);
 

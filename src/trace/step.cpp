@@ -51,6 +51,7 @@ constexpr size_t kMaxPrograms = 512;
 constexpr int kManyKernels = 16;  // which take LLVM more memory than it is worth keeping
 // A program of changing sizes may be compiled for its own, which spares so much of the time of kernels that other sizes share, and takes so long for each kernel,
 constexpr double kGain = 0.1, kKernelSeconds = 15e-3;
+constexpr int kMostEagerRuns = 16;  // of a graph whose sizes change: from then on it is compiled in any case
 constexpr int kLeastRuns = 16, kMostRuns = 1 << 20;  // after so many runs
 
 struct Trace {
@@ -79,6 +80,7 @@ struct CachedProgram {
   std::shared_ptr<Program> program;
   std::vector<std::string> lines;  // none if it was not compiled as a whole
   int shared_runs = 0;  // left before a compiled one is compiled for its own sizes; 0: it is
+  int eager_runs = 0;   // by PyTorch's kernels, so far
 };
 std::list<CachedProgram>& cache() {  // most recently used first
   static auto* c = new std::list<CachedProgram>;
@@ -182,7 +184,8 @@ composite::Selection selection_of(const std::string& text, std::vector<std::stri
 // Lowered, with the composites that the user keeps.
 mlir::OwningOpRef<mlir::ModuleOp> whole(const Graph& graph, composite::Report& report) {
   auto module = lowering::lower(graph, context());
-  if (raises()) {
+  // One operator is no spelling of another; only what a user has may be.
+  if (raises() && (graph.nodes.size() > 1 || !state().references.empty())) {
     composite::raise(*module, nullptr, state().references);
     mlir::ScopedDiagnosticHandler silent(&context(), [](mlir::Diagnostic&) { return mlir::success(); });
     if (mlir::failed(mlir::verify(*module))) {  // rather decomposed than wrong
@@ -438,9 +441,11 @@ std::shared_ptr<Program> program_for(const Graph& graph, bool changes, int runs)
     if (known->shared_runs > 0 && (known->shared_runs = std::max(known->shared_runs - runs, 0)) == 0) known->program = compiled(graph, known->lines, false);
     return known->program;
   }
-  // A size that comes again is compiled.
   auto lines = known ? known->lines : std::vector<std::string>();
   auto changing = changing_structure(graph, changes);
+  // A size that comes again is compiled as soon as that would have paid for its runs so far, or if it comes often: estimates may be wrong.
+  if (known && changing && changing->costs->eager.is_known() && !compiles_every_size() && !runs_all_eagerly() && (known->eager_runs += runs) < kMostEagerRuns && !changing->costs->pays_to_compile(known->eager_runs * work_of(graph)))
+    return known->program;
   auto program = known ? nullptr : program_for_once(graph, changing, !changes && latest().were_in_vain());
   if (!program) program = compiled_for(graph, lines, changing);
   if (!changes && program->stats().compiled) latest().add(hash);  // somebody else knows of the others that they come again

@@ -94,3 +94,10 @@ func.func @promoted(%x: tensor<8xbf16>, %i: tensor<bf16>) -> tensor<f32> {
   }
   return %0 : tensor<f32>
 }
+
+// CHECK-LABEL: func.func @aliases
+func.func @aliases(%a: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<i32>) {
+  // CHECK: output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>]
+  %0:2 = stablehlo.custom_call @lapack_spotrf_ffi(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<i32>)
+  return %0#0, %0#1 : tensor<4x4xf32>, tensor<i32>
+}

@@ -15,6 +15,10 @@
 // RUN: cresset-run --compare %t/number.mlir
 // RUN: cresset-run --compare %t/second.mlir && cresset-run --compare --cpu=baseline %t/second.mlir
 // RUN: cresset-run --compare %t/scattered.mlir && cresset-run --compare --cpu=baseline %t/scattered.mlir
+// RUN: cresset-opt --simplify %t/twice.mlir | FileCheck %t/twice.mlir
+// RUN: cresset-run --compare %t/twice.mlir
+// RUN: env CRESSET_CACHE_DIR= cresset-run --assembly %t/loop.mlir | FileCheck %t/loop.mlir
+// RUN: cresset-run --compare %t/loop.mlir && cresset-run --compare --cpu=baseline %t/loop.mlir
 
 //--- beside.mlir
 // What is read is another part, as in circular padding.
@@ -183,4 +187,62 @@ func.func @main(%x: tensor<6x16xf32>, %i: tensor<3x1xi64>) -> (tensor<6x16xf32>,
     stablehlo.return %b : tensor<f32>
   }) : (tensor<6x16xf32>, tensor<3x1xi64>, tensor<3x16xf32>) -> tensor<6x16xf32>
   return %0, %product, %2, %kept, %3 : tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>, tensor<6x16xf32>
+}
+
+//--- twice.mlir
+// As x[1:4] += 1 does it: added in place, and assigned to where it lies.
+// CHECK: %[[U:.*]] = stablehlo.add
+// CHECK-NEXT: %[[X:.*]] = stablehlo.dynamic_update_slice %{{.*}}, %[[U]]
+// CHECK-NOT: dynamic_update_slice
+// CHECK: stablehlo.slice %[[U]] [1:2]
+// CHECK: stablehlo.slice %[[X]] [3:5]
+func.func @main(%x: tensor<9xf32>) -> (tensor<9xf32>, tensor<1xf32>, tensor<2xf32>) {
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %ones = stablehlo.constant dense<1.0> : tensor<3xf32>
+  %0 = stablehlo.slice %x [1:4] : (tensor<9xf32>) -> tensor<3xf32>
+  %1 = stablehlo.add %0, %ones : tensor<3xf32>
+  %2 = stablehlo.dynamic_update_slice %x, %0, %one : (tensor<9xf32>, tensor<3xf32>, tensor<i64>) -> tensor<9xf32>
+  %3 = stablehlo.dynamic_update_slice %2, %1, %one : (tensor<9xf32>, tensor<3xf32>, tensor<i64>) -> tensor<9xf32>
+  %4 = stablehlo.slice %3 [1:4] : (tensor<9xf32>) -> tensor<3xf32>
+  %5 = stablehlo.dynamic_update_slice %3, %4, %one : (tensor<9xf32>, tensor<3xf32>, tensor<i64>) -> tensor<9xf32>
+  %6 = stablehlo.slice %5 [2:3] : (tensor<9xf32>) -> tensor<1xf32>
+  %7 = stablehlo.slice %5 [3:5] : (tensor<9xf32>) -> tensor<2xf32>
+  return %5, %6, %7 : tensor<9xf32>, tensor<1xf32>, tensor<2xf32>
+}
+
+//--- loop.mlir
+// Each step reads one row and writes the one before it.
+// CHECK-NOT: # rows
+// CHECK-COUNT-7: # update {{.*}}: slice, sine
+func.func @main(%x0: tensor<9x20xf32>) -> tensor<9x20xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %i1 = stablehlo.constant dense<1> : tensor<i64>
+  %s1 = stablehlo.slice %x0 [2:3, 0:20] : (tensor<9x20xf32>) -> tensor<1x20xf32>
+  %u1 = stablehlo.sine %s1 : tensor<1x20xf32>
+  %x1 = stablehlo.dynamic_update_slice %x0, %u1, %i1, %zero : (tensor<9x20xf32>, tensor<1x20xf32>, tensor<i64>, tensor<i64>) -> tensor<9x20xf32>
+  %i2 = stablehlo.constant dense<2> : tensor<i64>
+  %s2 = stablehlo.slice %x1 [3:4, 0:20] : (tensor<9x20xf32>) -> tensor<1x20xf32>
+  %u2 = stablehlo.sine %s2 : tensor<1x20xf32>
+  %x2 = stablehlo.dynamic_update_slice %x1, %u2, %i2, %zero : (tensor<9x20xf32>, tensor<1x20xf32>, tensor<i64>, tensor<i64>) -> tensor<9x20xf32>
+  %i3 = stablehlo.constant dense<3> : tensor<i64>
+  %s3 = stablehlo.slice %x2 [4:5, 0:20] : (tensor<9x20xf32>) -> tensor<1x20xf32>
+  %u3 = stablehlo.sine %s3 : tensor<1x20xf32>
+  %x3 = stablehlo.dynamic_update_slice %x2, %u3, %i3, %zero : (tensor<9x20xf32>, tensor<1x20xf32>, tensor<i64>, tensor<i64>) -> tensor<9x20xf32>
+  %i4 = stablehlo.constant dense<4> : tensor<i64>
+  %s4 = stablehlo.slice %x3 [5:6, 0:20] : (tensor<9x20xf32>) -> tensor<1x20xf32>
+  %u4 = stablehlo.sine %s4 : tensor<1x20xf32>
+  %x4 = stablehlo.dynamic_update_slice %x3, %u4, %i4, %zero : (tensor<9x20xf32>, tensor<1x20xf32>, tensor<i64>, tensor<i64>) -> tensor<9x20xf32>
+  %i5 = stablehlo.constant dense<5> : tensor<i64>
+  %s5 = stablehlo.slice %x4 [6:7, 0:20] : (tensor<9x20xf32>) -> tensor<1x20xf32>
+  %u5 = stablehlo.sine %s5 : tensor<1x20xf32>
+  %x5 = stablehlo.dynamic_update_slice %x4, %u5, %i5, %zero : (tensor<9x20xf32>, tensor<1x20xf32>, tensor<i64>, tensor<i64>) -> tensor<9x20xf32>
+  %i6 = stablehlo.constant dense<6> : tensor<i64>
+  %s6 = stablehlo.slice %x5 [7:8, 0:20] : (tensor<9x20xf32>) -> tensor<1x20xf32>
+  %u6 = stablehlo.sine %s6 : tensor<1x20xf32>
+  %x6 = stablehlo.dynamic_update_slice %x5, %u6, %i6, %zero : (tensor<9x20xf32>, tensor<1x20xf32>, tensor<i64>, tensor<i64>) -> tensor<9x20xf32>
+  %i7 = stablehlo.constant dense<7> : tensor<i64>
+  %s7 = stablehlo.slice %x6 [8:9, 0:20] : (tensor<9x20xf32>) -> tensor<1x20xf32>
+  %u7 = stablehlo.sine %s7 : tensor<1x20xf32>
+  %x7 = stablehlo.dynamic_update_slice %x6, %u7, %i7, %zero : (tensor<9x20xf32>, tensor<1x20xf32>, tensor<i64>, tensor<i64>) -> tensor<9x20xf32>
+  return %x7 : tensor<9x20xf32>
 }

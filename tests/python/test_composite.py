@@ -202,6 +202,13 @@ def test_what_a_composite_cannot_do(function, error, message):
     assert (x + 1).tolist() == [2, 2]
 
 
+def test_a_tensor_from_outside_that_waits_is_refused_too():
+    mask = torch.ones(3).to("cresset").sqrt()
+    with pytest.raises(RuntimeError, match="uses a tensor that is not one of its arguments"):
+        torch_cresset.composite("acme.masked")(lambda x: x * mask)(torch.ones(3, device="cresset"))
+    assert mask.sum().item() == 3
+
+
 def test_mistakes_in_the_definition():
     with pytest.raises(ValueError, match="a composite's name has a namespace, as in 'acme.swiglu'"):
         torch_cresset.composite("swiglu")

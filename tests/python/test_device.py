@@ -379,3 +379,16 @@ def test_the_precision_of_products_as_a_backend_s():
     finally:
         torch.backends.mkldnn.matmul.fp32_precision = before
     assert "HIGH" not in torch_cresset.stablehlo(torch.matmul, x, y)
+
+
+def test_operations_are_counted_as_on_the_cpu():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    counts = []
+    for device in ("cpu", "cresset"):
+        x, layer = torch.randn(4, 8, device=device), torch.nn.Linear(8, 16).to(device)
+        for needs in (False, True):
+            with FlopCounterMode(display=False) as counter:
+                layer(x.clone().requires_grad_(needs)).sum().backward()
+            counts.append(counter.get_total_flops())
+    assert counts[:2] == counts[2:] == [2048, 3072]

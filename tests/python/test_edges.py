@@ -379,3 +379,32 @@ def test_operands_that_no_gradient_needs_may_change():
         weight.zero_()
     y.sum().backward()
     torch.testing.assert_close(weight.grad.cpu(), x.sum(0).expand(6, 6))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_neighbours_of_numbers(dtype):
+    x = torch.tensor([0.0, -0.0, 0.0, 1.0, 1.0, -1.0, -1.0, 2.0, inf, -inf, nan, 1.0, inf, 0.0]).to(dtype)
+    y = torch.tensor([1.0, 1.0, -1.0, 2.0, 0.0, 0.0, -2.0, 2.0, 0.0, 0.0, 1.0, nan, inf, -0.0]).to(dtype)
+    torch_cresset.reset_counters()
+    same(torch.nextafter, x, y)
+    assert not fallbacks()
+
+
+def test_gradients_of_values_that_a_mask_places():
+    mask = torch.tensor([[False, True, True], [True, False, False]])[..., None]
+    f = lambda x, values: with_gradient(lambda x, values: x.masked_scatter(mask.to(x.device), values).sin(), x, values)
+    x, values = torch.randn(2, 3, 4), torch.randn(5, 4)
+    torch_cresset.reset_counters()
+    same(f, x, values)
+    g = torch.compile(lambda x, values: (x * 1).masked_scatter(mask, values).sin(), backend="cresset")
+    for ours, expected in zip(with_gradient(g, x, values), f(x, values)):
+        torch.testing.assert_close(ours, expected)
+    assert not fallbacks()
+
+
+@pytest.mark.parametrize("program", [lambda x, n: (x.int() - torch.full_like(x, n, dtype=torch.int32)) @ torch.full_like(x, n, dtype=torch.int32),
+                                     lambda x, n: torch.where(torch.arange(64, device=x.device) < n, torch.full_like(x, n, dtype=torch.int32) @ x.int(), n)])
+def test_kernels_that_differ_in_a_number_in_memory(program):
+    x = torch.randint(-9, 9, (64, 64), dtype=torch.int8)
+    for n in (3, 5):
+        same(lambda x: program(x, n), x)

@@ -195,3 +195,19 @@ def test_what_depends_on_inputs_may_not(read):
 def test_arguments_are_tensors_and_not_memory(tensor):
     text = torch_cresset.stablehlo(lambda x: x * 2, tensor)
     assert "@main(%arg0: tensor<4x3xf32>) -> tensor<4x3xf32>" in text and "transpose" not in text
+
+
+def test_what_a_function_writes_around_it_stays_as_it_was():
+    norm, layer = torch.nn.BatchNorm1d(4).to("cresset"), torch.nn.Linear(4, 3).to("cresset")
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    pending = torch.ones(3, device="cresset") * 2
+
+    def step(x):
+        layer(norm(x)).sum().backward()
+        optimizer.step()
+        return pending.add_(1)
+
+    state = [t.detach().clone() for t in (norm.running_mean, layer.weight)]
+    torch_cresset.stablehlo(step, torch.randn(3, 4))
+    torch.testing.assert_close([norm.running_mean, layer.weight.detach()], state)
+    assert pending.tolist() == [2, 2, 2]

@@ -54,6 +54,26 @@ def test_steps_that_read_at_other_places_share_their_code(tmp_path):
     assert modified(tmp_path) == before
 
 
+FILLED = """
+import torch
+x, y = torch.zeros(60, 8, device="cresset"), torch.randn(60, 8).to("cresset")
+for i in range(60):
+    x[i] += 1
+    x[i, 3] = y[59 - i].sum()
+expected = torch.ones(60, 8)
+expected[:, 3] = y.cpu().flip(0).sum(1)
+torch.testing.assert_close(x.cpu(), expected)
+"""
+
+
+def test_steps_that_write_at_other_places_share_their_code(tmp_path):
+    run(tmp_path, FILLED)
+    before = modified(tmp_path)
+    assert len(before) < 24  # for 60 steps
+    run(tmp_path, FILLED)
+    assert modified(tmp_path) == before
+
+
 SIZES = """
 import sys, torch, torch_cresset
 model = torch.nn.Sequential(torch.nn.Conv1d(8, 32, 5, padding=2), torch.nn.GELU(), torch.nn.Conv1d(32, 8, 3), torch.nn.Softmax(-1)).eval()

@@ -63,9 +63,12 @@ def test_a_size_is_compiled_when_it_comes_again(road):
                 continue
             left += 1
             assert first == (1, 0, 0)
-            actual, second = counted(run)
-            assert second[:2] == (0, 0) and second[2] > 0
-            torch.testing.assert_close(actual, model(x))
+            again = []
+            while not again or again[-1][2] == 0:  # until it has had as many runs as compiling would have paid for
+                actual, counts = counted(run)
+                again.append(counts)
+                torch.testing.assert_close(actual, model(x))
+            assert len(again) <= 16 and all(counts == (0, 0, 0) for counts in again[:-1]) and again[-1][:2] == (0, 0)
             assert counted(run)[1] == (0, 0, 0)
     assert left >= 3 and not fallbacks()
 

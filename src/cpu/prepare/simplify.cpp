@@ -221,11 +221,25 @@ Value slice_of_part(SliceOp op, ConcatenateOp from, PatternRewriter& r) {
   }
   return {};
 }
+bool is_dense(SliceOp op) { return llvm::all_of(op.getStrides(), [](int64_t s) { return s == 1; }); }
+// Of what has just been written there.
+Value slice_of_update(SliceOp op, DynamicUpdateSliceOp from, PatternRewriter& r) {
+  auto starts = constant_starts(from);
+  if (!starts) return {};
+  SmallVector<int64_t> begin, end;
+  for (auto [first, size, low, high] : llvm::zip(*starts, shaped(from.getUpdate()).getShape(), op.getStartIndices(), op.getLimitIndices())) {
+    if (low < first || high > first + size) return {};
+    begin.push_back(low - first), end.push_back(high - first);
+  }
+  return SliceOp::create(r, op.getLoc(), from.getUpdate(), begin, end, op.getStrides());
+}
 Value simplify_slice(SliceOp op, PatternRewriter& r) {
   if (op.getOperand().getType() == op.getType()) return op.getOperand();
   if (auto from = op.getOperand().getDefiningOp<ConcatenateOp>())
     if (Value part = slice_of_part(op, from, r)) return part;
-  return llvm::all_of(op.getStrides(), [](int64_t s) { return s == 1; }) ? part_of_convolution(op.getOperand(), op.getStartIndices(), op.getLimitIndices(), r) : Value();
+  if (auto from = op.getOperand().getDefiningOp<DynamicUpdateSliceOp>())
+    if (Value part = slice_of_update(op, from, r)) return part;
+  return is_dense(op) ? part_of_convolution(op.getOperand(), op.getStartIndices(), op.getLimitIndices(), r) : Value();
 }
 Value simplify_concatenate(ConcatenateOp op, PatternRewriter&) { return op.getInputs().size() == 1 ? op.getInputs()[0] : Value(); }
 Value simplify_pad(PadOp op, PatternRewriter&) {
@@ -252,6 +266,10 @@ Value simplify_update(DynamicUpdateSliceOp op, PatternRewriter& r) {
   if (array == update) return op.getUpdate();
   auto before = constant_starts(op);
   if (!before) return {};
+  // What lies there is not written again, and what is written over not before.
+  if (auto slice = op.getUpdate().getDefiningOp<SliceOp>(); slice && slice.getOperand() == op.getOperand() && slice.getStartIndices() == ArrayRef(*before) && is_dense(slice)) return op.getOperand();
+  if (auto inner = op.getOperand().getDefiningOp<DynamicUpdateSliceOp>(); inner && inner->hasOneUse() && inner.getUpdate().getType() == op.getUpdate().getType() && constant_starts(inner) == before)
+    return DynamicUpdateSliceOp::create(r, op.getLoc(), array, inner.getOperand(), op.getUpdate(), op.getStartIndices());
   if (is_of_pairs(array, update)) {
     SmallVector<int64_t> begin(array.getRank(), 0), end(array.getShape()), ones(array.getRank(), 1);
     begin.back() = 1 - before->back(), end.back() = begin.back() + 1;
