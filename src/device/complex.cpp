@@ -208,7 +208,9 @@ const std::unordered_map<std::string_view, Function>& functions() {
       {"conj_physical", unary([](const Parts& z) { return Parts{z.re, z.im.neg()}; })},
       {"_conj_physical", unary([](const Parts& z) { return Parts{z.re, z.im.neg()}; })},
       {"reciprocal", unary([](const Parts& z) { return quotient({at::ones_like(z.re), at::zeros_like(z.im)}, z); })},
-      {"exp", unary([](const Parts& z) { return Parts{z.re.exp() * z.im.cos(), at::where(z.im.eq(0), z.im, z.re.exp() * z.im.sin())}; })},  // of real numbers they are real, infinite or not
+      {"exp", unary([](const Parts& z) {  // of real numbers they are real, infinite or not
+         return Parts{z.re.exp() * z.im.cos(), at::where(z.im.eq(0), z.im, z.re.exp() * z.im.sin())};
+       })},
       {"log", unary([](const Parts& z) { return Parts{at::hypot(z.re, z.im).log(), at::atan2(z.im, z.re)}; })},
       {"sqrt", unary(root)},
       {"sgn", unary([](const Parts& z) {

@@ -294,8 +294,10 @@ void write(const at::Tensor& t, Value v) {
   check_written_in_body(cell);
   if (&v.node->op() == &op::fill_Scalar || &v.node->op() == &op::zero) {  // PyTorch writes one number as often as it likes
     at::Tensor once = without_repeats(t);
-    if (once.numel() < t.numel())
-      return write(once, make_value(builtin::window_read, {v}, {list(once.sizes()), list(c10::contiguous_strides(once.sizes())), int64_t(0)}, {v.type().dtype, at::DimVector(once.sizes())}));
+    if (once.numel() < t.numel()) {
+      auto strides = c10::contiguous_strides(once.sizes());
+      return write(once, make_value(builtin::window_read, {v}, {list(once.sizes()), list(strides), int64_t(0)}, {v.type().dtype, at::DimVector(once.sizes())}));
+    }
   }
   at::assert_no_internal_overlap(t);
   v = expanded(converted(std::move(v), t.scalar_type()), t.sizes());

@@ -58,7 +58,8 @@ static bool is_argument(const Cell& cell) {
   return std::any_of(recording->placeholders.begin(), recording->placeholders.end(), [&](const at::Tensor& p) { return p.defined() && &Cell::of(p) == &cell; });
 }
 void check_read_in_body(const Cell& cell) {  // what is there already: see end_body
-  TORCH_CHECK(!recording || !cell.pending() || cell.graph() == recording || is_argument(cell), "cresset: a composite's function uses a tensor that is not one of its arguments; pass it as an argument");
+  if (!recording || !cell.pending() || cell.graph() == recording) return;
+  TORCH_CHECK(is_argument(cell), "cresset: a composite's function uses a tensor that is not one of its arguments; pass it as an argument");
 }
 void check_written_in_body(const Cell& cell) {
   if (!recording || !cell.content() || cell.graph() == recording) return;

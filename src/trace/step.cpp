@@ -430,6 +430,13 @@ std::shared_ptr<Program> compiled_for(const Graph& graph, std::vector<std::strin
   });
 }
 
+// Whether a size that comes again is left to PyTorch's kernels still: until compiling it would have paid for the runs that it has had, or it has come often, as estimates may be wrong.
+bool waits(CachedProgram& known, const Costs& costs, const Graph& graph, int runs) {
+  if (!costs.eager.is_known() || compiles_every_size() || runs_all_eagerly()) return false;
+  known.eager_runs += runs;
+  return known.eager_runs < kMostEagerRuns && !costs.pays_to_compile(known.eager_runs * work_of(graph));
+}
+
 }  // namespace
 
 bool is_provisional(const Program& program) { return !program.stats().compiled || program.stats().shared_seconds > 0; }
@@ -443,9 +450,7 @@ std::shared_ptr<Program> program_for(const Graph& graph, bool changes, int runs)
   }
   auto lines = known ? known->lines : std::vector<std::string>();
   auto changing = changing_structure(graph, changes);
-  // A size that comes again is compiled as soon as that would have paid for its runs so far, or if it comes often: estimates may be wrong.
-  if (known && changing && changing->costs->eager.is_known() && !compiles_every_size() && !runs_all_eagerly() && (known->eager_runs += runs) < kMostEagerRuns && !changing->costs->pays_to_compile(known->eager_runs * work_of(graph)))
-    return known->program;
+  if (known && changing && waits(*known, *changing->costs, graph, runs)) return known->program;
   auto program = known ? nullptr : program_for_once(graph, changing, !changes && latest().were_in_vain());
   if (!program) program = compiled_for(graph, lines, changing);
   if (!changes && program->stats().compiled) latest().add(hash);  // somebody else knows of the others that they come again

@@ -267,8 +267,10 @@ Value simplify_update(DynamicUpdateSliceOp op, PatternRewriter& r) {
   auto before = constant_starts(op);
   if (!before) return {};
   // What lies there is not written again, and what is written over not before.
-  if (auto slice = op.getUpdate().getDefiningOp<SliceOp>(); slice && slice.getOperand() == op.getOperand() && slice.getStartIndices() == ArrayRef(*before) && is_dense(slice)) return op.getOperand();
-  if (auto inner = op.getOperand().getDefiningOp<DynamicUpdateSliceOp>(); inner && inner->hasOneUse() && inner.getUpdate().getType() == op.getUpdate().getType() && constant_starts(inner) == before)
+  auto slice = op.getUpdate().getDefiningOp<SliceOp>();
+  if (slice && slice.getOperand() == op.getOperand() && slice.getStartIndices() == ArrayRef(*before) && is_dense(slice)) return op.getOperand();
+  auto inner = op.getOperand().getDefiningOp<DynamicUpdateSliceOp>();
+  if (inner && inner->hasOneUse() && inner.getUpdate().getType() == op.getUpdate().getType() && constant_starts(inner) == before)
     return DynamicUpdateSliceOp::create(r, op.getLoc(), array, inner.getOperand(), op.getUpdate(), op.getStartIndices());
   if (is_of_pairs(array, update)) {
     SmallVector<int64_t> begin(array.getRank(), 0), end(array.getShape()), ones(array.getRank(), 1);
