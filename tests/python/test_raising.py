@@ -162,7 +162,7 @@ def gradients(model, ids):
     model.zero_grad()
     loss = model(ids, labels=ids).loss
     loss.backward()
-    return [loss.detach().cpu()] + [p.grad.cpu() for p in model.parameters()]
+    return [loss.detach().cpu()] + [p.grad.clone().cpu() for p in model.parameters()]
 eager = gradients(model, ids)
 device, where = model.to("cresset"), ids.to("cresset")
 torch_cresset.sync()
