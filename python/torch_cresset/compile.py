@@ -274,6 +274,11 @@ class _Direct(SerializableCallable):
         graph, trains, home = pickle.loads(data)
         return cls(direct.from_bytes(graph), trains, home)
 
+    @functools.cached_property
+    def plain(self):
+        """The graph as PyTorch's functions."""
+        return torch.fx.GraphModule({}, self.graph)
+
     def record(self, inputs):
         self.programs.add(inputs, *self.recorder.record(inputs))
 
@@ -281,18 +286,18 @@ class _Direct(SerializableCallable):
         if self.held:
             inputs = (*self.held(), *inputs)
         if _has_tangents(inputs):
-            return torch.fx.GraphModule({}, self.graph)(*inputs)
+            return self.plain(*inputs)
         results = self.programs.run(inputs)
         if results is not None:
             return results
-        if not self.is_unusual:
+        overlapping = _overlapping(inputs)
+        if not self.is_unusual and overlapping not in self.otherwise:
             try:
                 self.record(inputs)
                 return self.programs.run(inputs)
             except Exception as error:  # of these sizes
                 _say_why(error)
                 self.is_unusual = not isinstance(error, direct.SharesMemory)
-        overlapping = _overlapping(inputs)
         if overlapping not in self.otherwise:
             self.otherwise[overlapping] = torch.compile(torch.fx.GraphModule({}, self.graph), backend=_through_aot_autograd)
         return self.otherwise[overlapping](*inputs)

@@ -1,6 +1,7 @@
 """Exported programs as functions of native code: what Dynamo guards in every call, torch.export has settled ahead."""
 
 import collections
+import functools
 import logging
 import operator
 
@@ -40,6 +41,7 @@ class Executable:
         self._programs = collections.defaultdict(Programs)  # by the autocast that they were recorded under
         self._recorder = direct.Recorder(self._graph, False, [True] * len(self._weights) + [False] * len(self._user_inputs))
         self._in_pieces = None  # what runs sizes that can't be recorded as a whole
+        self._writes, self._refuses_shared = _writes(program), False  # arguments that share memory
 
     def __call__(self, *args, **kwargs):
         inputs = [*self._weights, *self._flattened(args, kwargs)]
@@ -68,9 +70,9 @@ class Executable:
         arguments = self._checked(args, kwargs)
         export_utils._check_input_constraints_for_graph(self._user_inputs, arguments, self._program.range_constraints)
         tensors = [v for v in inputs if isinstance(v, torch.Tensor)]
-        shares = len(storages(tensors)) < len(tensors)
+        shares = self._writes and len(storages(tensors)) < len(tensors)
         with torch.no_grad():
-            if self._in_pieces is None:
+            if self._in_pieces is None and not (shares and self._refuses_shared):
                 try:
                     direct.check(self._graph, inputs)
                     if direct.home_of(inputs) != "cpu":
@@ -80,11 +82,18 @@ class Executable:
                 except Exception as error:  # whatever it is: the pieces raise what is the user's
                     _C.count("cresset.in_pieces")
                     _log.debug("runs in pieces: %s", error)
-                    if not shares:
+                    if shares:
+                        self._refuses_shared = True
+                    else:
                         self._in_pieces = _Pieces(self._program)
             if shares:  # what one operator writes the next may see in another tensor
-                return listed(torch.fx.Interpreter(torch.fx.GraphModule(self._program.graph_module, self._graph)).run(*inputs))
+                return listed(self._plain(*inputs))
             return self._in_pieces(inputs[len(self._weights):])
+
+    @functools.cached_property
+    def _plain(self):
+        """The program as PyTorch's operators, in their order."""
+        return torch.fx.GraphModule(self._program.graph_module, self._graph)
 
 
 class _Pieces:
@@ -97,6 +106,13 @@ class _Pieces:
 
     def __call__(self, inputs):
         return self._graph([*self._weights, *inputs])
+
+
+def _writes(program):
+    """Whether something is changed in place, if only what the program makes itself."""
+    graphs = [module.graph for module in program.graph_module.modules() if isinstance(module, torch.fx.GraphModule)]
+    operators = [node.target for graph in graphs for node in graph.nodes if isinstance(node.target, torch._ops.OpOverload)]
+    return any(spec.kind in _WRITTEN for spec in program.graph_signature.output_specs) or any(operator._schema.is_mutable for operator in operators)
 
 
 def _lifted(program):

@@ -53,8 +53,8 @@ def _signature(schema, left_out):
 
 
 def _is_function(operator, values):
-    """Whether a call moves nothing in place and asks for no tensor's values, as instance_norm does of statistics, cross_entropy of which labels count for the weights' sum, and draws nothing at random. Programs have no code for complex
-    numbers."""
+    """Whether a call moves nothing in place and asks for no tensor's values, as instance_norm does of statistics, cross_entropy of which labels count for the weights' sum, and draws
+    nothing at random. Programs have no code for complex numbers."""
     if any(isinstance(v, torch.Tensor) and v.is_complex() for v in values.values()):
         return False
     if operator == "instance_norm":

@@ -14,8 +14,8 @@ using MaybeTensor = std::optional<at::Tensor>;
 using torch::autograd::SavedVariable;
 
 at::Tensor linear(c10::DispatchKeySet keys, const at::Tensor& input, const at::Tensor& weight, const MaybeTensor& bias) {
-  auto has_tangent = [](const at::Tensor& t) { return t.defined() && t._fw_grad(/*level=*/0).defined(); };
-  if (has_tangent(input) || has_tangent(weight) || (bias && has_tangent(*bias))) return at::native::linear(input, weight, bias);
+  using torch::autograd::isFwGradDefined;
+  if (isFwGradDefined(input) || isFwGradDefined(weight) || isFwGradDefined(bias)) return at::native::linear(input, weight, bias);
   c10::intrusive_ptr<torch::autograd::generated::LinearBackward0> gradient;
   if (torch::autograd::compute_requires_grad(input, weight, bias)) {
     gradient = c10::make_intrusive<torch::autograd::generated::LinearBackward0>();

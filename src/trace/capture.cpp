@@ -510,8 +510,11 @@ std::vector<at::Tensor> CapturedProgram::show(const std::vector<at::Tensor>& inp
   };
   std::vector<at::Tensor> shown, whole(storages_.size());
   for (const Output& out : outputs_) {
+    if (out.itself) {
+      shown.push_back(inputs[out.input]);
+      continue;
+    }
     if (out.input == -2) shown.emplace_back();
-    else if (out.itself) shown.push_back(inputs[out.input]);
     else if (out.input >= 0) shown.push_back(part_of(inputs[out.input], out.dtype, out.sizes, out.strides, out.offset));
     else if (storages_[out.storage].shown == 1) shown.push_back(tensor(out.storage, out.sizes, out.strides, out.offset, out.dtype));
     else {  // Views of one tensor: what is written to one of them, gradients too, the others have.
@@ -524,7 +527,6 @@ std::vector<at::Tensor> CapturedProgram::show(const std::vector<at::Tensor>& inp
       }
       shown.push_back(part_of(base, out.dtype, out.sizes, out.strides, out.offset));
     }
-    if (out.itself) continue;
     if (out.conjugate) shown.back() = at::_conj(shown.back());
     if (out.negative) shown.back() = at::_neg_view(shown.back());
   }
